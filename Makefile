@@ -1,0 +1,34 @@
+# Needs Python 3.11 or newer, pip and make; everything else goes into .venv.
+PYTHON ?= python3
+BIN = .venv/bin
+READY = .venv/.installed
+
+.PHONY: setup serve test lint bench lock clean
+
+setup: $(READY)
+	@:
+
+$(READY): requirements.lock pyproject.toml scripts/setup
+	@PYTHON="$(PYTHON)" sh scripts/setup
+
+serve: $(READY)
+	@exec $(BIN)/opencode-debugger serve $(ARGS)
+
+lint: $(READY)
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo
+
+test: lint
+	@sh scripts/test-tools
+	@$(BIN)/python -m pytest $(ARGS)
+
+bench: $(READY)
+	@$(BIN)/python bench/run.py $(ARGS)
+
+lock:
+	@PYTHON="$(PYTHON)" sh scripts/lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""How each debugger is started, attached, driven and ended."""

@@ -1,0 +1,119 @@
+"""What every debugger looks like to a session, and what a session looks like to a debugger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .processes import ExitStatus
+
+
+@dataclass
+class LaunchSpec:
+    """A program to start, already checked and with absolute paths."""
+
+    kind: str
+    """file, module or code"""
+    target: str
+    args: list[str]
+    cwd: str
+    env: dict[str, str]
+    interpreter: str
+    interpreter_args: list[str]
+    stop_on_entry: bool = False
+    just_my_code: bool = False
+
+
+@dataclass
+class AttachSpec:
+    host: str
+    port: int
+    connect_timeout: float
+    just_my_code: bool = False
+
+
+@dataclass
+class DebuggerBreakpoint:
+    """A breakpoint as a debugger needs it; `number` is the session's own."""
+
+    number: int
+    path: str
+    line: int
+    condition: str | None = None
+    hit_condition: str | None = None
+    log_message: str | None = None
+    hits: int = 0
+
+    @property
+    def is_plain(self) -> bool:
+        return not (self.condition or self.hit_condition or self.log_message)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What the debugger made of a breakpoint."""
+
+    verified: bool
+    line: int | None = None
+    message: str | None = None
+
+
+@dataclass
+class StopEvent:
+    reason: str
+    thread_id: int
+    description: str | None = None
+    text: str | None = None
+    all_threads_stopped: bool = True
+    hit_numbers: list[int] = field(default_factory=list)
+
+
+class Listener(Protocol):
+    """The session, as its debugger sees it."""
+
+    def on_stopped(self, event: StopEvent) -> None: ...
+    def on_output(self, category: str, data: bytes) -> None: ...
+    def on_thread(self, reason: str, thread_id: int) -> None: ...
+    def on_module(self, reason: str, module: dict[str, Any]) -> None: ...
+    def on_log(self, number: int, text: str) -> None: ...
+    def on_hits(self, hits: dict[int, int]) -> None: ...
+    def on_condition_error(self, number: int, error: str) -> None: ...
+    def on_exit(self, status: ExitStatus) -> None: ...
+    def on_lost(self, reason: str) -> None: ...
+
+
+class Adapter(Protocol):
+    """One debugger of one program. Every method that asks the debugger something raises RelayError when it fails."""
+
+    name: str
+    capabilities: dict[str, bool]
+    pid: int | None
+
+    async def check_launch(self, spec: LaunchSpec) -> None: ...
+    async def launch(self, spec: LaunchSpec, breakpoints: dict[str, list[DebuggerBreakpoint]], stop_on: list[str]) -> None: ...
+    async def attach(self, spec: AttachSpec, breakpoints: dict[str, list[DebuggerBreakpoint]], stop_on: list[str]) -> None: ...
+    async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]: ...
+    async def hits(self) -> dict[int, int]: ...
+
+    def resume(self, thread_id: int) -> None: ...
+    async def step(self, kind: str, thread_id: int) -> None: ...
+    async def pause(self, thread_id: int | None) -> None: ...
+    def drain(self) -> None: ...
+
+    async def threads(self) -> list[dict[str, Any]]: ...
+    async def stack(self, thread_id: int) -> list[dict[str, Any]]: ...
+    async def scopes(self, frame: int) -> list[dict[str, Any]]: ...
+    async def children(
+        self, frame: int, reference: int, start: int, count: int, filter: str | None, limit: int
+    ) -> dict[str, Any]: ...
+    async def locals(self, frame: int, budget: int, names: int) -> dict[str, Any]: ...
+    async def returned(self, frame: int) -> list[dict[str, Any]]: ...
+    async def evaluate(
+        self, frame: int, expression: str, context: str, limit: int, timeout: float
+    ) -> dict[str, Any]: ...
+    async def exception(self, thread_id: int) -> dict[str, Any] | None: ...
+
+    async def examine(self, path: str) -> dict[str, Any]: ...
+    def check_expression(self, text: str) -> Any: ...
+
+    async def end(self, grace: float) -> None: ...

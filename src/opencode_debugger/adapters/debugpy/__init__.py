@@ -1,0 +1,1 @@
+"""Python programs, through the debugpy that ships with the relay."""

@@ -1,0 +1,140 @@
+"""Runs inside the debugged program, on its Python (3.8 or newer): what debugpy itself cannot do.
+
+The relay reaches it through debugpy's own evaluate request: `__import__('_ocdb').call('method', 'JSON')`, with a frame
+to look into that frame, without one to act while the program runs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import sys
+import threading
+import time
+from typing import Any, Callable, Dict
+
+from . import breakpoints, evaluate, handles, interrupts, stops, values
+
+EVENT = "ocdb"
+
+
+def prepare(first_reference: int) -> None:
+    """Once per process, before the program runs or right after attaching."""
+    from _pydev_bundle import pydev_log
+
+    # pydevd's own log goes to the program's stderr, where it does not belong.
+    pydev_log._LoggingGlobals._debug_stream = pydev_log.NULL
+    pydev_log._LoggingGlobals._debug_stream_initialized = True
+    pydev_log.initialize_debug_stream = lambda reinitialize=False: None
+    handles.start_references_at(first_reference)
+    stops.install()
+    atexit.register(_send_counts)
+
+
+def send(kind: str, body: Dict[str, Any]) -> None:
+    import pydevd
+
+    pydevd.send_json_message({"type": "event", "event": EVENT, "body": dict(body, kind=kind), "seq": 0})
+
+
+def _send_counts() -> None:
+    if breakpoints.rules:
+        send("hits", {"hits": breakpoints.counts()})
+
+
+def hit(number: int) -> bool:
+    return breakpoints.hit(number, sys._getframe(1), send)
+
+
+_threads: Dict[int, int] = {}
+"""Where each call that may take long runs, by its token."""
+
+
+def call(method: str, argument: str, token: int = 0) -> handles.Reply:
+    """Answers with an object whose repr is JSON. It keeps what it announces alive; debugpy drops it on resume."""
+    reply = handles.Reply()
+    _threads[token] = threading.get_ident()
+    try:
+        answer = METHODS[method](reply, **json.loads(argument))
+    except BaseException as error:
+        answer = {"failed": "%s: %s" % (type(error).__name__, error)}
+    finally:
+        _threads.pop(token, None)
+    return reply.finish(answer)
+
+
+def _frame() -> Any:
+    """The frame that debugpy was asked to evaluate in."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "evaluate_expression":
+        frame = frame.f_back
+    return frame.f_locals["frame"]
+
+
+def _namespace() -> Dict[str, Any]:
+    """Globals and locals in one, as debugpy made it; what changes here it writes back to the frame."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename != "<string>":
+        frame = frame.f_back
+    return frame.f_globals
+
+
+def _deadline(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+def _scopes(reply: handles.Reply) -> Any:
+    return {"scopes": values.scopes(_frame(), reply)}
+
+
+def _children(
+    reply: handles.Reply, reference: int, start: int, count: int, filter: Any, limit: int, seconds: float
+) -> Any:
+    return values.children(reference, start, count, filter, limit, _deadline(seconds), reply)
+
+
+def _report(reply: handles.Reply, budget: int, names: int, seconds: float) -> Any:
+    return values.locals_report(_frame(), reply, budget, names, _deadline(seconds))
+
+
+def _evaluate(reply: handles.Reply, expression: str, context: str, limit: int) -> Any:
+    return evaluate.evaluate(expression, _namespace(), reply, limit, context)
+
+
+def _returned(reply: handles.Reply, limit: int, seconds: float) -> Any:
+    """What the functions called from this frame returned during the last step, as debugpy kept it."""
+    kept = _frame().f_locals.get("__pydevd_ret_val_dict") or {}
+    return {
+        "returned": [
+            values.variable(name, value, reply, limit, _deadline(seconds)) for name, value in list(kept.items())
+        ]
+    }
+
+
+def _define(reply: handles.Reply, rules: Any, forget: Any) -> Any:
+    for number in forget:
+        breakpoints.forget(number)
+    for rule in rules:
+        breakpoints.define(**rule)
+    return {}
+
+
+def _counts(reply: handles.Reply) -> Any:
+    return {"hits": breakpoints.counts()}
+
+
+def _interrupt(reply: handles.Reply, token: int) -> Any:
+    thread = _threads.get(token)
+    return {"interrupted": thread is not None and interrupts.interrupt(thread)}
+
+
+METHODS: Dict[str, Callable[..., Any]] = {
+    "scopes": _scopes,
+    "children": _children,
+    "report": _report,
+    "evaluate": _evaluate,
+    "returned": _returned,
+    "define": _define,
+    "counts": _counts,
+    "interrupt": _interrupt,
+}

@@ -1,0 +1,89 @@
+"""Conditions, hit counts and log messages of breakpoints, decided where the program runs.
+
+debugpy evaluates `__import__('_ocdb').hit(N)` as the breakpoint's condition; everything else happens here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import sys
+from typing import Any, Callable, Dict, Optional
+
+COMPARISONS: Dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "%": lambda hits, number: hits % number == 0,
+}
+
+
+class Rule:
+    """What one breakpoint wants beyond its line."""
+
+    def __init__(self, condition: Optional[str], hit_condition: Optional[str], log: Optional[str], hits: int) -> None:
+        self.condition = compile(condition, "<condition>", "eval") if condition else None
+        self.log = compile(log, "<log message>", "eval") if log else None
+        self.compare, self.number = _parse(hit_condition)
+        self.hits = hits
+        self._counter = itertools.count(hits + 1)
+
+    def count(self) -> int:
+        self.hits = next(self._counter)  # one step, so that no thread's hit is lost
+        return self.hits
+
+
+def _parse(hit_condition: Optional[str]) -> Any:
+    for sign, compare in COMPARISONS.items():
+        if hit_condition and hit_condition.startswith(sign):
+            return compare, int(hit_condition[len(sign) :])
+    return None, 0
+
+
+rules: Dict[int, Rule] = {}
+
+
+def define(number: int, condition: Optional[str], hit_condition: Optional[str], log: Optional[str], hits: int) -> None:
+    rules[number] = Rule(condition, hit_condition, log, hits)
+
+
+def forget(number: int) -> None:
+    rules.pop(number, None)
+
+
+def counts() -> Dict[int, int]:
+    return {number: rule.hits for number, rule in rules.items()}
+
+
+def hit(number: int, scope: Any, send: Callable[[str, Dict[str, Any]], None]) -> bool:
+    """Whether the program stops here. `scope` is the frame that debugpy evaluates the condition in."""
+    rule = rules.get(number)
+    if rule is None:
+        return True
+    if rule.condition is not None:
+        try:
+            if not eval(rule.condition, scope.f_globals, scope.f_locals):
+                return False
+        except Exception as error:
+            send("condition_error", {"number": number, "error": _describe(error)})
+            return True
+    hits = rule.count()
+    if rule.compare is not None and not rule.compare(hits, rule.number):
+        return False
+    if rule.log is None:
+        return True
+    try:
+        text = str(eval(rule.log, scope.f_globals, scope.f_locals))
+    except Exception as error:
+        text = "<log message failed: %s>" % _describe(error)
+    send("log", {"number": number, "text": text, "hits": hits, "line": sys._getframe(2).f_lineno})
+    return False
+
+
+def _describe(error: Exception) -> str:
+    try:
+        return "%s: %s" % (type(error).__name__, error)
+    except Exception:
+        return type(error).__name__

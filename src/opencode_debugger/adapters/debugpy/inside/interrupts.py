@@ -1,0 +1,192 @@
+"""Runs code of the program so that another thread can end it, and nothing but that code."""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # signal wraps it in enums: 20 times slower
+import signal
+import threading
+import time
+from types import FrameType, FunctionType
+from typing import Any, Callable, Dict, Optional, Tuple
+
+
+class Interrupted(BaseException):
+    """Raised in code of the program that ran longer than it may."""
+
+
+# Reentrant, because an asynchronous exception may strike while it is held.
+_LOCK = threading.RLock()
+_running: Dict[int, Guard] = {}
+_DELIVERY_SECONDS = 0.2
+# `_disarm` copes with one exception that comes late, not with a stream of them.
+_RESEND_SECONDS = 0.1
+_SIGINT = int(signal.SIGINT)
+
+
+class Guard:
+    """One request on one thread; `call` is the only place where an interrupt may strike."""
+
+    __slots__ = ("armed", "depth", "handler", "ident", "interrupted", "next_send", "pending", "previous")
+
+    def __init__(self, ident: int) -> None:
+        self.ident = ident
+        self.depth = 0
+        self.armed = False
+        self.pending = False
+        self.interrupted = False
+        self.next_send = 0.0
+        self.handler: Optional[Callable[[int, Optional[FrameType]], Any]] = None
+        self.previous: Any = None
+
+    def __enter__(self) -> Guard:
+        if not self.depth:
+            _running[self.ident] = self
+        self.depth += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+        if self.depth:
+            return
+        with _LOCK:
+            _running.pop(self.ident, None)
+        self._restore_handler()
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Tuple[Any, Optional[BaseException]]:
+        """The value and None, or None and whatever was raised, `Interrupted` included."""
+        nested = self.armed
+        value: Any = None
+        error: Optional[BaseException] = None
+        try:
+            try:
+                try:
+                    self._arm()
+                    value = function(*args)
+                except BaseException as raised:
+                    error = raised
+                self._disarm()
+            except Interrupted as late:
+                self._disarm()
+                value, error = None, late
+            if nested:
+                self._arm()
+            return value, error
+        finally:
+            # Its traceback holds this frame and its callers: whoever keeps the error in a local leaks all of them.
+            value = error = None
+
+    def attempt(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The value, or None if it raised."""
+        return self.call(function, *args)[0]
+
+    def send(self) -> None:
+        """Called by the interrupting thread with the lock held."""
+        self.interrupted = True
+        now = time.monotonic()
+        if not self.armed or now < self.next_send:
+            return
+        self.next_send = now + _RESEND_SECONDS
+        self.pending = True
+        if self.handler is None:
+            _raise_in(self.ident, Interrupted)
+        elif hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(self.ident, signal.SIGINT)
+        else:
+            import _thread
+
+            _thread.interrupt_main()
+
+    def _arm(self) -> None:
+        if self.handler is None and self.ident == threading.main_thread().ident:
+            self._install_handler()
+        with _LOCK:
+            if self.interrupted:
+                raise Interrupted
+            self.armed = True
+
+    def _disarm(self) -> None:
+        _LOCK.acquire()
+        self.armed = False
+        if self.pending:
+            self._take_back()
+        try:
+            while True:
+                _LOCK.release()
+        except RuntimeError:
+            pass
+
+    def _take_back(self) -> None:
+        if self.handler is None:
+            _raise_in(self.ident, None)
+        else:
+            end = time.monotonic() + _DELIVERY_SECONDS
+            while self.pending and time.monotonic() < end:
+                time.sleep(0.0005)
+            if self.pending and hasattr(signal, "sigtimedwait") and signal.SIGINT in signal.sigpending():
+                signal.sigtimedwait([signal.SIGINT], 0)
+        self.pending = False
+
+    def _install_handler(self) -> None:
+        previous = _signal.getsignal(_SIGINT)
+        # None: set outside of Python, could not be put back. asyncio's: its loop would see our signal later.
+        if previous is None or (type(previous) is FunctionType and previous.__module__ == "asyncio.unix_events"):
+            return
+        handler = self._on_sigint
+        try:
+            _signal.signal(_SIGINT, handler)
+        except ValueError:
+            return
+        self.handler, self.previous = handler, previous
+
+    def _restore_handler(self) -> None:
+        if self.handler is not None and _signal.getsignal(_SIGINT) is self.handler:
+            _signal.signal(_SIGINT, self.previous)
+        self.handler = self.previous = None
+
+    def _on_sigint(self, signum: int, frame: Optional[FrameType]) -> Any:
+        if self.pending:
+            self.pending = False
+            if self.armed:
+                raise Interrupted
+            return None
+        previous = self.previous
+        if callable(previous):
+            return previous(signum, frame)
+        if previous == signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGINT)
+        return None
+
+
+def guard() -> Guard:
+    """The guard of the running request on this thread, or a new one; use it with `with`."""
+    ident = threading.get_ident()
+    return _running.get(ident) or Guard(ident)
+
+
+def interrupt(thread_ident: int) -> bool:
+    """Ends what a guard runs on that thread; False, and no effect, if no guard is open there."""
+    _load_ctypes()
+    with _LOCK:
+        running = _running.get(thread_ident)
+        if running is None:
+            return False
+        running.send()
+        return True
+
+
+def raise_in_thread(ident: int) -> None:
+    """Interrupts a thread of our own that needs no guard."""
+    _raise_in(ident, Interrupted)
+
+
+def _raise_in(ident: int, exception: Optional[type]) -> None:
+    ctypes = _load_ctypes()
+    raised = None if exception is None else ctypes.py_object(exception)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), raised)
+
+
+def _load_ctypes() -> Any:
+    import ctypes
+
+    return ctypes

@@ -1,0 +1,160 @@
+"""Mends how pydevd reports stops when several threads stop at about the same time.
+
+As it comes, a second thread that reaches its breakpoint while the first stop is being reported is either let go
+without a word at the next continue, or keeps every thread halted with no stop reported at all. Here each stop of its
+own is reported exactly once: one at a time, the next one in answer to the continue or step after it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Tuple
+
+_installed = False
+
+
+def install() -> None:
+    """Patches pydevd's classes and modules: works before and after the debugger object exists."""
+    global _installed
+    if not _installed:
+        _installed = True
+        _install()
+
+
+def _install() -> None:
+    import pydevd
+    from _pydevd_bundle import pydevd_api, pydevd_thread_lifecycle
+    from _pydevd_bundle.pydevd_net_command_factory_json import NetCommandFactoryJson
+
+    notifier = pydevd.ThreadsSuspendedSingleNotification
+    stops = Stops(pydevd_thread_lifecycle, NetCommandFactoryJson._STEP_REASONS)
+    notifier.on_thread_suspend = stops.on_thread_suspend
+    notifier.on_thread_resume = stops.on_thread_resume
+    notifier._notify_after_timeout = stops.on_pause_timeout
+    pydevd_thread_lifecycle.mark_thread_suspended = stops.marking(pydevd_thread_lifecycle.mark_thread_suspended)
+    pydevd_api.internal_step_in_thread = stops.stepping(pydevd_api.internal_step_in_thread)
+    pydevd_api.internal_smart_step_into = stops.stepping(pydevd_api.internal_smart_step_into)
+    pydevd_api.PyDevdAPI.request_resume_thread = stops.resuming(
+        pydevd_api.PyDevdAPI.request_resume_thread, pydevd.get_global_debugger
+    )
+
+
+class Stops:
+    """At most one reported stop is unanswered; the others wait their turn.
+
+    The queue is used under the notifier's lock. pydevd's own lock keeps a resume and a thread that decides to stop
+    (which halts all others) from happening at once.
+    """
+
+    def __init__(self, lifecycle: Any, step_reasons: Any) -> None:
+        self.lock = lifecycle.suspend_threads_lock
+        self.side_effect = lifecycle.CMD_THREAD_SUSPEND
+        self.suspended = lifecycle.STATE_SUSPEND
+        self.threads = lifecycle.pydevd_utils.get_non_pydevd_threads
+        self.step_reasons = frozenset(step_reasons)
+        self.outstanding = False
+        self.waiting: List[Tuple[Any, Any, Any]] = []
+
+    @property
+    def on_thread_suspend(self) -> Callable[..., None]:
+        stops = self
+
+        def on_thread_suspend(notifier: Any, thread_id: Any, thread: Any, reason: Any) -> None:
+            with notifier._lock:
+                paused, notifier._pause_requested = notifier._pause_requested, False
+                notifier._suspended_thread_id_to_thread[thread_id] = thread
+                if reason != stops.side_effect or paused:
+                    stops.add(notifier, thread_id, thread, reason)
+
+        return on_thread_suspend
+
+    @property
+    def on_thread_resume(self) -> Callable[..., None]:
+        def on_thread_resume(notifier: Any, thread_id: Any, thread: Any) -> None:
+            with notifier._lock:
+                notifier._suspended_thread_id_to_thread.pop(thread_id, None)
+                if notifier._callbacks:
+                    notifier.send_resume_notification(thread_id)
+
+        return on_thread_resume
+
+    @property
+    def on_pause_timeout(self) -> Callable[..., None]:
+        stops = self
+
+        def on_pause_timeout(notifier: Any, global_suspend_time: Any) -> None:
+            """The thread that was asked to pause is busy in C: any halted one may speak for the program."""
+            with notifier._lock:
+                if notifier._pause_requested and notifier._suspended_thread_id_to_thread:
+                    notifier._pause_requested = False
+                    thread_id, thread = next(iter(notifier._suspended_thread_id_to_thread.items()))
+                    stops.add(notifier, thread_id, thread, stops.side_effect)
+
+        return on_pause_timeout
+
+    def add(self, notifier: Any, thread_id: Any, thread: Any, reason: Any) -> None:
+        if not self.outstanding:
+            self.outstanding = True
+            notifier.send_suspend_notification(thread_id, thread, reason)
+        elif reason != self.side_effect and reason not in self.step_reasons:
+            self.waiting.append((thread_id, thread, reason))
+
+    def another_stop(self, notifier: Any) -> bool:
+        """The reported stop was answered: is the next one here already, or about to be?"""
+        with notifier._lock:
+            self.outstanding = False
+            if self.waiting:
+                self.outstanding = True
+                notifier.send_suspend_notification(*self.waiting.pop(0))
+                return True
+            halted = notifier._suspended_thread_id_to_thread.values()
+            return any(self._decided_to_stop(thread) and thread not in halted for thread in self.threads())
+
+    def _decided_to_stop(self, thread: Any) -> bool:
+        info = getattr(thread, "additional_info", None)
+        if info is None or info.pydev_state != self.suspended:
+            return False
+        return bool(getattr(thread, "stop_reason", self.side_effect) != self.side_effect)
+
+    def marking(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def mark_thread_suspended(
+            thread: Any, stop_reason: Any, original_step_cmd: int = -1, main_suspend: bool = True
+        ) -> Any:
+            if not main_suspend and self._decided_to_stop(thread):
+                return thread.additional_info  # it stops for a reason of its own: keep that
+            return original(thread, stop_reason, original_step_cmd, main_suspend)
+
+        return mark_thread_suspended
+
+    def stepping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def step(py_db: Any, *args: Any, **kwargs: Any) -> None:
+            if not py_db.multi_threads_single_notification:
+                original(py_db, *args, **kwargs)
+                return
+            with self.lock:
+                if not self.another_stop(py_db.threads_suspended_single_notification):
+                    original(py_db, *args, **kwargs)
+                    _wake(py_db)
+
+        return step
+
+    def resuming(self, original: Callable[..., Any], debugger: Callable[[], Any]) -> Callable[..., Any]:
+        def request_resume_thread(api: Any, thread_id: Any) -> None:
+            py_db = debugger()
+            if py_db is None or not py_db.multi_threads_single_notification:
+                original(api, thread_id)
+                return
+            with self.lock:
+                notifier = py_db.threads_suspended_single_notification
+                if self.another_stop(notifier):
+                    notifier.send_resume_notification(thread_id)  # answers the continue request
+                else:
+                    original(api, thread_id)
+                    _wake(py_db)
+
+        return request_resume_thread
+
+
+def _wake(py_db: Any) -> None:
+    """Halted threads look only every 0.2 s whether they may run."""
+    for thread_id in list(py_db.threads_suspended_single_notification._suspended_thread_id_to_thread):
+        py_db.get_internal_queue_and_event(thread_id)[1].set()

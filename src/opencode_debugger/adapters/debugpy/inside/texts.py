@@ -1,0 +1,69 @@
+"""Texts of bounded length for the values that have no parts: numbers, strings, bytes, functions and classes."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, FunctionType
+from typing import Any, Callable, Dict, Tuple
+
+Text = Tuple[str, bool]
+Leaf = Callable[[Any, int], Text]
+
+_MAX_INT_BITS = 14000
+
+
+def clip(text: str, limit: int) -> Text:
+    if len(text) <= limit:
+        return text, False
+    return text[: max(0, limit - 3)] + "..."[: max(0, limit)], True
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates escaped, so that it can be sent."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _plain(obj: Any, room: int) -> Text:
+    return clip(repr(obj), room)
+
+
+def _int(obj: Any, room: int) -> Text:
+    bits = int.bit_length(obj)
+    if bits <= _MAX_INT_BITS:
+        try:
+            text = int.__repr__(obj)
+            return (text, False) if len(text) <= room else clip(text, room)
+        except ValueError:  # sys.set_int_max_str_digits
+            pass
+    return "<int with %d bits>" % bits, True
+
+
+def _sliced(base: Any) -> Leaf:
+    def leaf(obj: Any, room: int) -> Text:
+        if base.__len__(obj) < room:
+            text: str = base.__repr__(obj)
+            if len(text) <= room:
+                return text, False
+        size = max(0, room - 5)
+        while True:
+            text = base.__repr__(base.__getitem__(obj, slice(0, size)))
+            if len(text) + 3 <= room or not size:
+                return text + "...", True
+            size = min(size - 1, size * (room - 3) // len(text))
+
+    return leaf
+
+
+_PLAIN = (
+    type(None),
+    bool,
+    float,
+    complex,
+    range,
+    type(...),
+    type(NotImplemented),
+    type,
+    FunctionType,
+    BuiltinFunctionType,
+)
+LEAVES: Dict[type, Leaf] = dict.fromkeys((*_PLAIN, BuiltinFunctionType), _plain)
+LEAVES.update({int: _int, str: _sliced(str), bytes: _sliced(bytes), bytearray: _sliced(bytearray)})

@@ -1,0 +1,124 @@
+"""The relay's end of the code that runs inside the program (see inside/): calls with deadlines that always end."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...dap.channel import Channel
+from ...dap.messages import Response
+from ...errors import RelayError
+
+INSIDE = Path(__file__).parent / "inside"
+GRACE = 1.0
+"""Seconds for an interrupted call to come back."""
+
+
+class Probe:
+    def __init__(self, channel: Channel, timeout: float) -> None:
+        self._channel = channel
+        self._timeout = timeout
+        self._tokens = itertools.count(1)
+        self._stuck: dict[int, asyncio.Future[Response]] = {}
+        """Calls by frame that did not come back even when interrupted; their thread can evaluate nothing else."""
+
+    async def in_frame(self, frame: int, method: str, timeout: float, **arguments: Any) -> Any:
+        """Runs on the thread of a suspended frame. Ends in time, by interrupting what runs there if need be."""
+        if frame in self._stuck:
+            raise _still_busy()
+        token = next(self._tokens)
+        future = self._channel.send(
+            "evaluate",
+            {"expression": _expression(method, arguments, token), "frameId": frame, "context": "clipboard"},
+        )
+        await asyncio.wait([future], timeout=timeout)
+        if not future.done():
+            await self._interrupt(token)
+            await asyncio.wait([future], timeout=GRACE)
+        if not future.done():
+            self._stuck[frame] = future
+            future.add_done_callback(lambda _: self._stuck.pop(frame, None))
+            raise RelayError(
+                "DEBUGPY_TIMEOUT",
+                f"No answer within {timeout:g} s: the code that it runs cannot be interrupted",
+                operation=method,
+                timeout=timeout,
+            )
+        return _answer(future.result())
+
+    async def aside(self, method: str, **arguments: Any) -> Any:
+        """Runs on debugpy's own thread, whether the program is running or paused."""
+        future = self._channel.send("evaluate", {"expression": _expression(method, arguments, 0), "context": "repl"})
+        async with asyncio.timeout(self._timeout):
+            return _answer(await future)
+
+    async def _interrupt(self, token: int) -> None:
+        try:
+            await asyncio.wait_for(self.aside("interrupt", token=token), GRACE)
+        except TimeoutError:
+            return  # something holds the interpreter itself: the caller reports the time-out
+
+    async def load(self, first_reference: int) -> None:
+        """For programs that we did not start: brings the code in as text."""
+        sources = {path.stem: path.read_text(encoding="utf-8") for path in INSIDE.glob("*.py")}
+        text = BOOTSTRAP % {"sources": repr(sources), "first": first_reference}
+        async with asyncio.timeout(self._timeout):
+            response = await self._channel.send("evaluate", {"expression": text, "context": "repl"})
+        if not response.success:
+            raise RelayError("ATTACH_FAILED", f"The target does not take our code: {response.message}")
+
+
+BOOTSTRAP = """
+import sys as _s, types as _t
+if '_ocdb' not in _s.modules:
+    _sources = %(sources)s
+    _order = [n for n in _sources if n != '__init__'] + ['__init__']
+    for _n in _order:
+        _m = _t.ModuleType('_ocdb' if _n == '__init__' else '_ocdb.' + _n)
+        _m.__package__ = '_ocdb'
+        _s.modules[_m.__name__] = _m
+    _s.modules['_ocdb'].__path__ = []
+    for _n in _order:
+        if _n != '__init__':
+            setattr(_s.modules['_ocdb'], _n, _s.modules['_ocdb.' + _n])
+    _pending = list(_order)
+    while _pending:
+        _n = _pending.pop(0)
+        _m = _s.modules['_ocdb' if _n == '__init__' else '_ocdb.' + _n]
+        try:
+            exec(compile(_sources[_n], '<ocdb ' + _n + '>', 'exec'), _m.__dict__)
+        except ImportError:
+            if not _pending:
+                raise
+            _pending.append(_n)
+    _s.modules['_ocdb'].prepare(%(first)d)
+"""
+
+
+def _expression(method: str, arguments: dict[str, Any], token: int) -> str:
+    text = msgspec.json.encode(arguments).decode()
+    return f"__import__('_ocdb').call({method!r}, {text!r}, {token})"
+
+
+def _answer(response: Response) -> Any:
+    text = response.body.get("result", "") if response.success and response.body else ""
+    try:
+        answer = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        reason = response.message or text or "no answer"
+        raise RelayError("DEBUGPY_ERROR", f"The debugger could not look into the program: {reason[:300]}") from None
+    if "failed" in answer:
+        raise RelayError("DEBUGPY_ERROR", f"Looking into the program failed: {answer['failed']}")
+    return answer
+
+
+def _still_busy() -> RelayError:
+    return RelayError(
+        "DEBUGPY_TIMEOUT",
+        "An earlier evaluation is still running in this thread and cannot be interrupted",
+        suggestion="Look at another thread, wait, or end the program",
+    )

@@ -1,0 +1,171 @@
+"""The debugged program as a process: its pipes, its end, and whatever else it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+MARKER = "OPENCODE_DEBUG_SESSION"
+"""In the environment of everything a session starts, so that it can be found and ended."""
+
+CHUNK = 65536
+TURN = 1024 * 1024
+"""Bytes of output taken in one turn of the loop, so that a flood leaves room for requests."""
+
+
+@dataclass(frozen=True)
+class ExitStatus:
+    code: int
+    signal: str | None = None
+
+    @classmethod
+    def of(cls, returncode: int) -> ExitStatus:
+        if returncode >= 0:
+            return cls(returncode)
+        try:
+            return cls(returncode, signal.Signals(-returncode).name)
+        except ValueError:
+            return cls(returncode, f"signal {-returncode}")
+
+
+class Program:
+    """A child process in a session and process group of its own, whose three pipes are ours."""
+
+    def __init__(
+        self,
+        argv: list[str],
+        cwd: str,
+        env: dict[str, str],
+        on_output: Callable[[str, bytes], None],
+        on_exit: Callable[[ExitStatus], None],
+    ) -> None:
+        self._on_output = on_output
+        self._on_exit = on_exit
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[ExitStatus] = self._loop.create_future()
+        self._popen = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
+        self.pid = self._popen.pid
+        assert self._popen.stdout and self._popen.stderr and self._popen.stdin
+        self._pipes = {self._popen.stdout.fileno(): "stdout", self._popen.stderr.fileno(): "stderr"}
+        for fd in self._pipes:
+            os.set_blocking(fd, False)
+            self._loop.add_reader(fd, self._read, fd)
+        os.set_blocking(self._popen.stdin.fileno(), False)
+        self._watch_exit()
+
+    def _watch_exit(self) -> None:
+        if hasattr(os, "pidfd_open"):
+            pidfd = os.pidfd_open(self.pid)
+            self._loop.add_reader(pidfd, self._exited, pidfd)
+        else:
+            waiter = threading.Thread(target=self._wait_in_thread, daemon=True)
+            waiter.start()
+
+    def _wait_in_thread(self) -> None:
+        self._popen.wait()
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._exited, None)
+
+    def _exited(self, pidfd: int | None) -> None:
+        returncode = self._popen.wait()
+        if pidfd is not None:
+            self._loop.remove_reader(pidfd)
+            os.close(pidfd)
+        self.drain()
+        self._close_pipes()
+        status = ExitStatus.of(returncode)
+        if not self.ended.done():
+            self.ended.set_result(status)
+        self._on_exit(status)
+
+    def _close_pipes(self) -> None:
+        for fd in list(self._pipes):
+            self._loop.remove_reader(fd)
+        self._pipes.clear()
+        for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _read(self, fd: int, limit: int = TURN) -> None:
+        taken = 0
+        while taken < limit:
+            try:
+                data = os.read(fd, CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._loop.remove_reader(fd)
+                self._pipes.pop(fd, None)
+                return
+            taken += len(data)
+            self._on_output(self._pipes[fd], data)
+
+    def drain(self) -> None:
+        """Takes what the program has written by now: it is in the pipes, whether or not the loop has noticed."""
+        for fd in list(self._pipes):
+            self._read(fd, limit=16 * TURN)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.ended.done()
+
+    def send_signal(self, number: int) -> None:
+        """To the whole process group, while there is one."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    async def end(self, marker: str, grace: float) -> ExitStatus:
+        """Asks, then insists: SIGTERM, SIGKILL, and whatever still carries the marker."""
+        for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 10.0)):
+            if self.is_alive:
+                self.send_signal(number)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(patience):
+                        await asyncio.shield(self.ended)
+        end_marked(marker)
+        return await self.ended
+
+
+def marked(marker: str) -> Iterator[int]:
+    """Process ids of everything that carries a session's marker."""
+    import psutil  # here, because only an ending needs it and it takes memory
+
+    own = os.getpid()
+    for process in psutil.process_iter():
+        try:
+            if process.pid != own and process.environ().get(MARKER) == marker:
+                yield process.pid
+        except (psutil.Error, OSError):
+            continue
+
+
+def end_marked(marker: str) -> int:
+    """Ends them all, those that start while we look included. Says how many there were."""
+    count = 0
+    for _ in range(20):
+        found = list(marked(marker))
+        if not found:
+            break
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+                count += 1
+    return count

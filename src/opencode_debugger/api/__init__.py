@@ -1,0 +1,1 @@
+"""The REST door: routes that translate requests into calls of the relay, and nothing else."""

@@ -1,0 +1,93 @@
+"""Routes that make the program run and stop."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..models.queries import WaitQuery
+from ..models.requests import ContinueThreadRequest, ResumeRequest, StepRequest, WaitOptions
+from ..models.stops import Continued, StopReport
+from .answers import BODY, SESSION, STATE, answers, ask
+from .parameters import SessionId, ThreadId, tagged
+
+router = tagged("Execution")
+
+Waiting = Annotated[WaitQuery, Query()]
+CODES = (*BODY, *SESSION, *STATE, "THREAD_NOT_FOUND")
+STEPPED = answers(StopReport, *CODES, description="Step completed, or still running when the wait ended")
+
+
+async def resume(
+    request: Request, session_id: str, operation: str, query: WaitQuery, body: WaitOptions | None
+) -> Response:
+    return await ask(request, session_id, operation, query.params() | (body.params() if body else {}))
+
+
+@router.post(
+    "/sessions/{session_id}/continue",
+    operation_id="continueExecution",
+    summary="Continue execution",
+    responses=answers(Continued, *CODES, description="Execution resumed"),
+)
+async def continue_execution(
+    request: Request, session_id: SessionId, query: Waiting, body: ResumeRequest | None = None
+) -> Response:
+    """Run to the next breakpoint or the end. With `wait` the answer is the next stop."""
+    return await resume(request, session_id, "continue", query, body)
+
+
+@router.post(
+    "/sessions/{session_id}/threads/{thread_id}/continue",
+    operation_id="continueThread",
+    summary="Continue one thread",
+    responses=answers(Continued, *CODES, description="Execution resumed"),
+)
+async def continue_thread(
+    request: Request,
+    session_id: SessionId,
+    thread_id: ThreadId,
+    query: Waiting,
+    body: ContinueThreadRequest | None = None,
+) -> Response:
+    """Let one thread run while the others stay where they are."""
+    options = query.params() | (body.params() if body else {})
+    return await ask(request, session_id, "continue", options | {"thread_id": thread_id})
+
+
+@router.post(
+    "/sessions/{session_id}/pause",
+    operation_id="pauseExecution",
+    summary="Pause execution",
+    responses=answers(StopReport, *CODES, description="Execution paused"),
+)
+async def pause(request: Request, session_id: SessionId, query: Waiting, body: ResumeRequest | None = None) -> Response:
+    """Stop the running program where it is."""
+    return await resume(request, session_id, "pause", query, body)
+
+
+@router.post("/sessions/{session_id}/step-over", operation_id="stepOver", summary="Step over", responses=STEPPED)
+async def step_over(
+    request: Request, session_id: SessionId, query: Waiting, body: StepRequest | None = None
+) -> Response:
+    """Run the current line, calls included, and stop at the next. Waits unless told otherwise."""
+    return await resume(request, session_id, "step_over", query, body)
+
+
+@router.post("/sessions/{session_id}/step-into", operation_id="stepInto", summary="Step into", responses=STEPPED)
+async def step_into(
+    request: Request, session_id: SessionId, query: Waiting, body: StepRequest | None = None
+) -> Response:
+    """Stop at the first line of the function that the current line calls. Waits unless told otherwise."""
+    return await resume(request, session_id, "step_into", query, body)
+
+
+@router.post("/sessions/{session_id}/step-out", operation_id="stepOut", summary="Step out", responses=STEPPED)
+async def step_out(
+    request: Request, session_id: SessionId, query: Waiting, body: StepRequest | None = None
+) -> Response:
+    """Run until the current function returns and stop there. Waits unless told otherwise."""
+    return await resume(request, session_id, "step_out", query, body)

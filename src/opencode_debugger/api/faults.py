@@ -1,0 +1,71 @@
+"""Every failure in the envelope: errors of the relay, of the framework, and requests that are not valid."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from .. import logs
+from ..errors import RelayError
+from ..models import envelope
+from .answers import JsonBytes
+from .nearest import allowed_methods, nearest_route
+from .problems import problems
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(RelayError, relay_error)
+    app.add_exception_handler(RequestValidationError, invalid_request)
+    app.add_exception_handler(HTTPException, framework_error)
+
+
+def refused(error: RelayError, headers: tuple[tuple[bytes, bytes], ...] = ()) -> JsonBytes:
+    return JsonBytes(envelope.failure(error, logs.request_id.get()), error.status, headers)
+
+
+async def relay_error(request: Request, error: Exception) -> Response:
+    return refused(cast(RelayError, error))
+
+
+async def invalid_request(request: Request, error: Exception) -> Response:
+    found = problems(request, cast(RequestValidationError, error))
+    if any(problem.in_body for problem in found):
+        listed = [problem.to_dict() for problem in found if problem.in_body]
+        return refused(RelayError("INVALID_REQUEST", "Request validation failed", errors=listed))
+    first = found[0]
+    errors = [problem.to_dict() for problem in found]
+    if first.missing:
+        message = f"Required parameter '{first.field}' is missing"
+        return refused(RelayError("MISSING_PARAMETER", message, parameter=first.field, errors=errors))
+    message = f"Parameter '{first.field}' is not valid: {first.message}"
+    return refused(RelayError("INVALID_PARAMETER", message, parameter=first.field, errors=errors))
+
+
+async def framework_error(request: Request, error: Exception) -> Response:
+    status = cast(HTTPException, error).status_code
+    if status == 404:
+        return refused(route_not_found(request))
+    if status == 405:
+        return method_not_allowed(request)
+    detail = str(cast(HTTPException, error).detail)
+    return refused(RelayError("INVALID_REQUEST" if status < 500 else "INTERNAL_ERROR", detail, status=status))
+
+
+def route_not_found(request: Request) -> RelayError:
+    path = request.scope["path"][:200]
+    message, details = f"There is no {request.method} {path}", dict[str, Any](path=path)
+    if nearest := nearest_route(request.app, path):
+        details["suggestion"] = f"Did you mean {nearest}? GET /api/v1/info lists the endpoints, /docs describes them"
+    return RelayError("ROUTE_NOT_FOUND", message, **details)
+
+
+def method_not_allowed(request: Request) -> Response:
+    allowed = allowed_methods(request.app, request.scope["path"])
+    message = f"{request.method} is not allowed here: use {' or '.join(allowed)}"
+    error = RelayError("METHOD_NOT_ALLOWED", message, allowed=allowed, method=request.method)
+    return refused(error, ((b"allow", ", ".join(allowed).encode()),))

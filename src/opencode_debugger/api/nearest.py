@@ -1,0 +1,40 @@
+"""The routes there are: for the endpoint list, for 405, and for 'did you mean' after a 404."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from fastapi import FastAPI
+from starlette.routing import Route
+
+ALIKE = 0.85
+
+
+def routes_of(app: FastAPI) -> Iterator[Route]:
+    return (route for route in app.routes if isinstance(route, Route))
+
+
+def endpoints(app: FastAPI) -> list[str]:
+    return list(dict.fromkeys(route.path for route in routes_of(app) if route.path.startswith("/api/")))
+
+
+def allowed_methods(app: FastAPI, path: str) -> list[str]:
+    matching = (route.methods or set() for route in routes_of(app) if route.path_regex.match(path))
+    return sorted(set().union(*matching))
+
+
+def nearest_route(app: FastAPI, path: str) -> str | None:
+    """The path that was probably meant, with the caller's own ids in it."""
+    prefixed = path if path.startswith("/api/") else "/api/v1" + path
+    candidates = {filled_in(route.path, prefixed.split("/")) for route in routes_of(app)}
+    score, best = max((SequenceMatcher(None, prefixed, candidate).ratio(), candidate) for candidate in candidates)
+    return best if score >= ALIKE else None
+
+
+def filled_in(template: str, segments: list[str]) -> str:
+    parts = template.split("/")
+    for index, part in enumerate(parts):
+        if part.startswith("{") and index < len(segments) and segments[index]:
+            parts[index] = segments[index]
+    return "/".join(parts)

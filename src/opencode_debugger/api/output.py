@@ -1,0 +1,38 @@
+"""Routes that read what the program wrote and what happened to it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..models.queries import EventsQuery, OutputQuery
+from ..models.streams import EventPage, OutputPage
+from .answers import SESSION, answers, ask
+from .parameters import SessionId, tagged
+
+router = tagged("Output")
+
+
+@router.get(
+    "/sessions/{session_id}/output",
+    operation_id="getOutput",
+    summary="Get output",
+    responses=answers(OutputPage, *SESSION),
+)
+async def get_output(request: Request, session_id: SessionId, query: Annotated[OutputQuery, Query()]) -> Response:
+    """What the program wrote, from a cursor on."""
+    return await ask(request, session_id, "output", query.params())
+
+
+@router.get(
+    "/sessions/{session_id}/events",
+    operation_id="pollEvents",
+    summary="Poll events",
+    responses=answers(EventPage, *SESSION),
+)
+async def poll_events(request: Request, session_id: SessionId, query: Annotated[EventsQuery, Query()]) -> Response:
+    """What happened, from a cursor on. With `timeout` it waits for the next event."""
+    return await ask(request, session_id, "events", query.params())

@@ -1,0 +1,92 @@
+"""Routes that create, list, show and delete sessions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..models.queries import DeleteQuery, PageQuery, WaitQuery
+from ..models.requests import CreateSessionRequest
+from ..models.sessions import Pong, Session, SessionCreated, SessionDeleted, SessionList, SessionStatus
+from ..models.stops import StopReport
+from .answers import BODY, SESSION, STATE, answers, ask, enveloped, relay_of
+from .parameters import SessionId, tagged
+
+router = tagged("Sessions")
+
+
+@router.post(
+    "/sessions",
+    operation_id="createSession",
+    summary="Create session",
+    status_code=201,
+    responses=answers(SessionCreated, *BODY, "SESSION_LIMIT_REACHED", status=201, description="Session created"),
+)
+async def create_session(request: Request, body: CreateSessionRequest | None = None) -> Response:
+    """Create a session: the context in which one program is launched or attached to. The body may be left out."""
+    options = body or CreateSessionRequest()
+    return enveloped(await relay_of(request).create_session(options.params()), 201)
+
+
+@router.get("/sessions", operation_id="listSessions", summary="List sessions", responses=answers(SessionList))
+async def list_sessions(request: Request, query: Annotated[PageQuery, Query()]) -> Response:
+    """Sessions, oldest first, a page at a time."""
+    return enveloped(await relay_of(request).list_sessions(query.status, query.offset, query.limit))
+
+
+@router.get(
+    "/sessions/{session_id}",
+    operation_id="getSession",
+    summary="Get session",
+    responses=answers(Session, *SESSION),
+)
+async def get_session(request: Request, session_id: SessionId) -> Response:
+    """Everything about a session."""
+    return await ask(request, session_id, "info")
+
+
+@router.delete(
+    "/sessions/{session_id}",
+    operation_id="deleteSession",
+    summary="Delete session",
+    responses=answers(SessionDeleted, *SESSION),
+)
+async def delete_session(request: Request, session_id: SessionId, query: Annotated[DeleteQuery, Query()]) -> Response:
+    """End the session and everything it started."""
+    return enveloped(await relay_of(request).delete_session(session_id, query.force))
+
+
+@router.get(
+    "/sessions/{session_id}/status",
+    operation_id="getSessionStatus",
+    summary="Get status",
+    responses=answers(SessionStatus, *SESSION),
+)
+async def get_status(request: Request, session_id: SessionId) -> Response:
+    """The state in short: cheap enough to poll."""
+    return await ask(request, session_id, "status")
+
+
+@router.get(
+    "/sessions/{session_id}/report",
+    operation_id="getStopReport",
+    summary="Get stop report",
+    responses=answers(StopReport, *SESSION, *STATE),
+)
+async def get_report(request: Request, session_id: SessionId, query: Annotated[WaitQuery, Query()]) -> Response:
+    """The report of the last stop again, as continue and the steps return it. With `wait`: of the next, if running."""
+    return await ask(request, session_id, "report", query.params())
+
+
+@router.get(
+    "/sessions/{session_id}/ping",
+    operation_id="pingSession",
+    summary="Keep alive",
+    responses=answers(Pong, *SESSION),
+)
+async def ping(request: Request, session_id: SessionId) -> Response:
+    """Start the session's idle time anew."""
+    return await ask(request, session_id, "ping")

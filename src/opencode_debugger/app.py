@@ -1,0 +1,70 @@
+"""Puts the relay's doors together into one application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from . import __version__
+from .api import breakpoints, docs_page, execution, faults, inspection, openapi, output, program, server, sessions
+from .api.answers import JsonBytes
+from .api.service import RelayService
+from .auth.guard import Guard, GuardSettings
+from .models.envelope import to_json
+
+ROUTERS = (server, sessions, execution, inspection, program, breakpoints, output)
+DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def create_app(service: RelayService, settings: GuardSettings) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    app = FastAPI(
+        title=openapi.TITLE,
+        version=__version__,
+        description=openapi.description(settings.port),
+        openapi_tags=openapi.TAGS,
+        license_info={"name": "MIT", "identifier": "MIT"},
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
+    app.state.relay = service
+    # Not include_router: an included router is matched anew, twice, for each request.
+    for module in ROUTERS:
+        app.router.routes.extend(module.router.routes)
+    add_docs(app)
+    faults.install(app)
+    app.add_middleware(Guard, settings=settings)
+    return app
+
+
+def add_docs(app: FastAPI) -> None:
+    @cache
+    def schema() -> bytes:
+        return to_json(openapi.schema(app))
+
+    @cache
+    def page() -> str:
+        return docs_page.render(openapi.schema(app))
+
+    async def get_schema(request: Request) -> Response:
+        return JsonBytes(schema())
+
+    async def get_page(request: Request) -> Response:
+        return HTMLResponse(page(), headers={"Content-Security-Policy": DOCS_POLICY})
+
+    app.add_route("/openapi.json", get_schema, include_in_schema=False)
+    app.add_route("/docs", get_page, include_in_schema=False)

@@ -1,0 +1,225 @@
+"""The outermost layer: who may talk to the relay at all, how much, and under which request id."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import re
+import socket
+import time
+import uuid
+from collections.abc import Iterable, MutableMapping
+from typing import Protocol
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .. import logs
+from ..errors import RelayError
+from ..models import envelope
+
+LOG = logging.getLogger(__name__)
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+WILDCARDS = ("0.0.0.0", "::", "")
+SANE_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
+TRUSTED_SITES = (b"none", b"same-origin")
+JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
+COMMON_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+
+Headers = MutableMapping[bytes, bytes]
+
+
+class GuardSettings(Protocol):
+    """The settings the guard reads."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def allowed_origins(self) -> Iterable[str]: ...
+    @property
+    def max_body_bytes(self) -> int: ...
+
+
+class Guard:
+    """Checks Host, Origin and size; gives each request its id, its log line and an answer even if all else fails."""
+
+    def __init__(self, app: ASGIApp, settings: GuardSettings) -> None:
+        self.app = app
+        self.hosts = Hosts(settings.host, settings.port)
+        self.trusted_origins = {origin.rstrip("/").lower().encode() for origin in settings.allowed_origins}
+        self.max_body_bytes = settings.max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await Exchange(self, scope, receive, send).run()
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self.check_caller(scope, dict(scope["headers"]))
+        except RelayError as error:
+            LOG.warning("websocket refused: %s", error.message)
+            await send({"type": "websocket.close", "code": 1008, "reason": error.code})
+        else:
+            await self.app(scope, receive, send)
+
+    def check_caller(self, scope: Scope, headers: Headers) -> None:
+        self.hosts.check(scope, headers)
+        if b"origin" in headers:
+            for origin in (value for name, value in scope["headers"] if name == b"origin"):
+                if origin.lower() not in self.trusted_origins and not self.hosts.is_own_origin(scope, origin):
+                    raise RelayError("ORIGIN_NOT_ALLOWED", f"Requests from the origin {shown(origin)} are not allowed")
+        elif headers.get(b"sec-fetch-site", b"none") not in TRUSTED_SITES:
+            raise RelayError("ORIGIN_NOT_ALLOWED", "Requests caused by pages of another site are not allowed")
+
+    def check_length(self, headers: Headers) -> None:
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit():
+            raise RelayError("INVALID_REQUEST", "The Content-Length header is not a number")
+        if int(length[:20]) > self.max_body_bytes:
+            raise self.too_large()
+
+    def too_large(self) -> RelayError:
+        limit = self.max_body_bytes
+        return RelayError("PAYLOAD_TOO_LARGE", f"The body is larger than {limit} bytes", max_body_bytes=limit)
+
+    def shares_with(self, headers: Headers) -> bytes | None:
+        """The foreign origin that was listed as trusted, for the headers browsers ask for."""
+        origin = headers.get(b"origin")
+        return origin if origin is not None and origin.lower() in self.trusted_origins else None
+
+
+class Hosts:
+    """Names under which this server may be addressed: DNS rebinding brings others."""
+
+    def __init__(self, host: str, port: int) -> None:
+        bracketed = f"[{host}]" if ":" in host else host
+        own = (socket.gethostname(),) if host in WILDCARDS else (bracketed,)
+        self.names = {name.lower().encode() for name in (*LOOPBACK, *own)}
+        self.any_address = host in WILDCARDS
+        self.configured_port = port
+
+    def check(self, scope: Scope, headers: Headers) -> None:
+        host = headers.get(b"host")
+        if host is None or sum(name == b"host" for name, _ in scope["headers"]) != 1:
+            raise RelayError("HOST_NOT_ALLOWED", "Exactly one Host header is needed")
+        if not self.is_own(scope, host):
+            message = f"The host {shown(host)} is not an address of this relay"
+            raise RelayError("HOST_NOT_ALLOWED", message, port=self.port(scope))
+
+    def is_own(self, scope: Scope, host: bytes) -> bool:
+        name, colon, port = host.rpartition(b":") if not host.endswith(b"]") else (host, b"", b"")
+        if not colon:
+            name, port = host, b"80"
+        return port == b"%d" % self.port(scope) and self._is_known(name.lower())
+
+    def is_own_origin(self, scope: Scope, origin: bytes) -> bool:
+        scheme, _, host = origin.partition(b"://")
+        return scheme.lower() == b"http" and self.is_own(scope, host)
+
+    def port(self, scope: Scope) -> int:
+        """The port the connection came in on: with port 0 the configured one says nothing."""
+        server = scope.get("server")
+        return server[1] if server and server[1] else self.configured_port
+
+    def _is_known(self, name: bytes) -> bool:
+        return name in self.names or (self.any_address and is_address(name))
+
+
+class Exchange:
+    """One HTTP request on its way through the guard."""
+
+    def __init__(self, guard: Guard, scope: Scope, receive: Receive, send: Send) -> None:
+        self.guard, self.scope, self._receive, self._send = guard, scope, receive, send
+        self.headers: Headers = dict(scope["headers"])
+        self.request_id = choose_request_id(self.headers)
+        self.shared_with: bytes | None = None
+        self.received = 0
+        self.status = 0
+
+    async def run(self) -> None:
+        started = time.perf_counter()
+        token = logs.request_id.set(self.request_id)
+        try:
+            await self._answer()
+        finally:
+            seconds = time.perf_counter() - started
+            logs.access(self.scope["method"], self.scope["path"], self.status or 499, seconds)
+            logs.request_id.reset(token)
+
+    async def _answer(self) -> None:
+        try:
+            self.guard.check_caller(self.scope, self.headers)
+            self.guard.check_length(self.headers)
+            self.shared_with = self.guard.shares_with(self.headers)
+            if self.shared_with and b"access-control-request-method" in self.headers:
+                await self._preflight()
+            else:
+                await self.guard.app(self.scope, self.receive, self.send)
+        except RelayError as error:
+            await self._refuse(error)
+        except ClientDisconnect:
+            LOG.debug("client went away")
+        except Exception as error:
+            LOG.exception("unhandled %s", type(error).__name__)
+            message = f"Unexpected server error: {type(error).__name__}"
+            await self._refuse(RelayError("INTERNAL_ERROR", message, request_id=self.request_id))
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self.received += len(message.get("body", b""))
+            if self.received > self.guard.max_body_bytes:
+                raise self.guard.too_large()
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message["headers"], *self._extra_headers()]
+        await self._send(message)
+
+    def _extra_headers(self) -> list[tuple[bytes, bytes]]:
+        extra = [(b"x-request-id", self.request_id.encode()), *COMMON_HEADERS]
+        if self.shared_with:
+            extra += [(b"access-control-allow-origin", self.shared_with), (b"vary", b"origin")]
+            extra += [(b"access-control-expose-headers", b"x-request-id")]
+        return extra
+
+    async def _preflight(self) -> None:
+        allowed = [
+            (b"access-control-allow-methods", b"GET, POST, DELETE"),
+            (b"access-control-allow-headers", b"content-type, x-request-id"),
+        ]
+        await self.send({"type": "http.response.start", "status": 204, "headers": allowed})
+        await self.send({"type": "http.response.body", "body": b""})
+
+    async def _refuse(self, error: RelayError) -> None:
+        if self.status:
+            return
+        body = envelope.failure(error, self.request_id)
+        headers = [JSON_TYPE, (b"content-length", b"%d" % len(body))]
+        await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+
+def choose_request_id(headers: Headers) -> str:
+    given = headers.get(b"x-request-id")
+    return given.decode() if given and SANE_REQUEST_ID.fullmatch(given) else str(uuid.uuid4())
+
+
+def is_address(name: bytes) -> bool:
+    try:
+        ipaddress.ip_address(name.decode("latin-1").strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def shown(header: bytes) -> str:
+    return repr(header[:200].decode("latin-1"))

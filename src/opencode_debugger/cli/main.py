@@ -1,0 +1,40 @@
+"""The command: `opencode-debugger` (short: `ocdb`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Debug programs with single calls.")
+
+
+@app.callback()
+def main() -> None:
+    """Debug programs with single calls: a relay keeps the sessions alive."""
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on (default 5679).")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where sessions and breakpoints are kept.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning, error or critical.")] = None,
+) -> None:
+    """Start the relay and keep it running until Ctrl-C."""
+    from .serve import serve as run
+
+    raise typer.Exit(run(host=host, port=port, data_dir=data_dir, log_level=log_level))
+
+
+@app.command()
+def version() -> None:
+    """Show the version."""
+    from opencode_debugger import __version__
+
+    typer.echo(__version__)
+
+
+def run() -> None:
+    app()

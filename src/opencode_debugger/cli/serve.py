@@ -1,0 +1,90 @@
+"""Starts the relay: checks first, says where it is, ends cleanly."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import Any
+
+import uvicorn
+
+from ..app import create_app
+from ..config import ConfigError, Settings, check_bind, load_settings
+from ..logs import configure
+from ..relay.lock import AlreadyRunning
+from ..relay.service import Relay
+
+FIRST_SCREEN = """\
+OpenCode Debug Relay {version}
+
+  API       http://{address}/api/v1
+  Docs      http://{address}/docs
+  Data      {data_dir}
+  Stop      Ctrl-C (ends all sessions and their programs)
+
+"""
+
+
+def serve(**overrides: Any) -> int:
+    """Runs until it is told to stop. The exit code says whether it ran at all."""
+    try:
+        settings = load_settings(**overrides)
+        check_bind(settings)
+        listener = listen(settings)
+    except ConfigError as error:
+        return fail(str(error))
+    try:
+        return run(settings, listener)
+    except AlreadyRunning as error:
+        return fail(str(error))
+    finally:
+        listener.close()
+
+
+def fail(message: str) -> int:
+    print(f"opencode-debugger: {message}", file=sys.stderr)
+    return 1
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Bound before anything else is started, so that a taken port costs nothing."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}. "
+            f"If a relay is running there already, use it; otherwise choose another --port."
+        ) from error
+    return listener
+
+
+def run(settings: Settings, listener: socket.socket) -> int:
+    from .. import __version__
+
+    configure(settings.log_level)
+    relay = Relay(settings)
+    relay.lock()
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    print(
+        FIRST_SCREEN.format(version=__version__, address=f"{host}:{settings.port}", data_dir=settings.data_dir),
+        file=sys.stderr,
+        flush=True,
+    )
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(relay, settings),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+            timeout_keep_alive=75,
+            ws="none",
+        )
+    )
+    server.run(sockets=[listener])
+    return 0 if server.started else 1

@@ -1,0 +1,243 @@
+"""The settings: command line over environment over .env over config.json over the defaults here."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from opencode_debugger.files import read_json
+
+log = logging.getLogger(__name__)
+
+PREFIX = "OPENCODE_DEBUG_"
+DEFAULT_DATA_DIR = Path("~/.opencode-debugger")
+ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s@?#]+")
+YEAR = 365 * 24 * 3600
+MIB = 1024 * 1024
+
+LogLevel = Literal["debug", "info", "warning", "error", "critical"]
+
+RUNNER_FIELDS = (
+    "output_buffer_max_bytes",
+    "event_log_max",
+    "dap_timeout_seconds",
+    "dap_launch_timeout_seconds",
+    "evaluate_timeout_seconds",
+    "session_timeout_seconds",
+    "session_max_lifetime_seconds",
+    "default_python_path",
+    "stop_budget_chars",
+)
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used, said in one line."""
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_file=".env",
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        validate_default=True,
+    )
+
+    host: str = Field("127.0.0.1", min_length=1, pattern=r"^[^\s/]+$", description="Address to listen on")
+    port: int = Field(5679, ge=1, le=65535, description="Port to listen on")
+    data_dir: Path = Field(
+        DEFAULT_DATA_DIR, description="Folder for breakpoints, sessions and config.json; not settable in config.json"
+    )
+    log_level: LogLevel = Field("info", description="Least severe log message to write to stderr")
+    max_sessions: int = Field(
+        10, ge=1, le=1000, description="Most sessions at once whose program lives or has not started"
+    )
+    session_timeout_seconds: int = Field(
+        3600, ge=1, le=YEAR, description="A session expires after this long without activity"
+    )
+    session_max_lifetime_seconds: int = Field(
+        0, ge=0, le=YEAR, description="A session expires at this age, active or not; 0: never"
+    )
+    output_buffer_max_bytes: int = Field(
+        50 * MIB, ge=1024, le=1024 * MIB, description="Program output kept per session; the oldest falls out first"
+    )
+    event_log_max: int = Field(
+        10_000, ge=10, le=1_000_000, description="Events kept per session; the oldest fall out first"
+    )
+    dap_timeout_seconds: float = Field(30, ge=0.1, le=3600, description="Longest wait for a debugger's answer")
+    dap_launch_timeout_seconds: float = Field(
+        60, ge=0.1, le=3600, description="Longest wait for a program to start and its debugger to connect"
+    )
+    evaluate_timeout_seconds: float = Field(
+        10, ge=0.1, le=3600, description="Longest an evaluated expression may run, unless the request says otherwise"
+    )
+    default_python_path: str = Field(
+        "python3", min_length=1, description="Interpreter of sessions that name none: a path, or a name on PATH"
+    )
+    stop_budget_chars: int = Field(
+        4000, ge=200, le=1_000_000, description="Size of a stop report, unless the request says otherwise"
+    )
+    allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Web origins that may call the relay, separated by commas; none by default"
+    )
+    max_body_bytes: int = Field(10 * MIB, ge=1024, le=1024 * MIB, description="Largest request body")
+    require_token: bool = Field(False, description="Ask for a token on every request; not available in this version")
+    spare_runners: int = Field(1, ge=0, le=10, description="Runner processes kept ready for the next sessions")
+
+    @property
+    def breakpoints_dir(self) -> Path:
+        return self.data_dir / "breakpoints"
+
+    @property
+    def sessions_dir(self) -> Path:
+        return self.data_dir / "sessions"
+
+    def settings_for_runner(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", include=set(RUNNER_FIELDS))
+
+    @field_validator("host", mode="after")
+    @classmethod
+    def _without_brackets(cls, value: str) -> str:
+        return value.removeprefix("[").removesuffix("]")
+
+    @field_validator("data_dir", mode="after")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return _expand(value)
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _lower(cls, value: Any) -> Any:
+        return value.lower() if isinstance(value, str) else value
+
+    @field_validator("allowed_origins", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("allowed_origins", mode="after")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        origins = tuple(origin.lower().removesuffix("/") for origin in value)
+        for origin in origins:
+            if not ORIGIN.fullmatch(origin):
+                raise ValueError(f"not an origin: {origin}")
+        return origins
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, dotenv_settings, ConfigFileSource(settings_cls)
+
+
+class ConfigFileSource(PydanticBaseSettingsSource):
+    """config.json in the data folder that the sources before this one name."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError("the file is read as a whole")
+
+    def __call__(self) -> dict[str, Any]:
+        path = _expand(self.current_state.get("data_dir", DEFAULT_DATA_DIR)) / "config.json"
+        content: dict[str, Any] = read_json(path, {}, _check_object)
+        known = set(self.settings_cls.model_fields) - {"data_dir"}
+        for name in sorted(content.keys() - known):
+            log.warning("%s: %s is not a setting here and is ignored", path, name)
+        return {name: value for name, value in content.items() if name in known}
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The settings in force; an override that is None counts as not given."""
+    given = {name: value for name, value in overrides.items() if value is not None}
+    if unknown := given.keys() - Settings.model_fields.keys():
+        raise TypeError(f"not settings: {', '.join(sorted(unknown))}")
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_explain(dict(item), given) for item in error.errors())) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f".env cannot be read: {error}") from error
+
+
+def check_bind(settings: Settings) -> None:
+    """Refuse what would let strangers in: whoever reaches the relay can run programs."""
+    if not is_loopback(settings.host):
+        raise ConfigError(
+            f"refusing to listen on {settings.host}: whoever reaches the relay can run programs, and tokens are not"
+            f" available in this version. Keep {PREFIX}HOST=127.0.0.1 and reach it from elsewhere with:"
+            f" ssh -L {settings.port}:127.0.0.1:{settings.port} USER@THIS_MACHINE"
+        )
+    if settings.require_token:
+        raise ConfigError(f"{PREFIX}REQUIRE_TOKEN: tokens are not available in this version, so it must be false")
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def allowed_values(name: str) -> str:
+    """What a setting takes, in words."""
+    field = Settings.model_fields[name]
+    bounds = {key: getattr(item, key) for item in field.metadata for key in ("ge", "le") if hasattr(item, key)}
+    if bounds:
+        kind = "whole number" if field.annotation is int else "number"
+        return f"a {kind} from {bounds['ge']} to {bounds['le']}"
+    return {
+        "host": "an IP address or a host name",
+        "data_dir": "a folder",
+        "log_level": f"one of {', '.join(get_args(LogLevel))}",
+        "default_python_path": "a path or a command",
+        "allowed_origins": "origins such as https://example.org:8443",
+        "require_token": "true or false",
+    }[name]
+
+
+def _explain(item: dict[str, Any], given: dict[str, Any]) -> str:
+    name = str(item["loc"][0])
+    return f"{_where(name, given)}: {item['input']!r:.100} is not allowed, it takes {allowed_values(name)}"
+
+
+def _where(name: str, given: dict[str, Any]) -> str:
+    if name in given:
+        return f"--{name.replace('_', '-')}"
+    if name in EnvSettingsSource(Settings)() or name in DotEnvSettingsSource(Settings)():
+        return PREFIX + name.upper()
+    return f"{name} in config.json"
+
+
+def _expand(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigError(f"{PREFIX}DATA_DIR: {str(path)!r} is not a folder that can be found: {error}") from error
+
+
+def _check_object(data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise TypeError("not a JSON object")
+    return data

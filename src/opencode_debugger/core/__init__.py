@@ -1,0 +1,1 @@
+"""One debug session and its parts, whatever the debugger."""

@@ -1,0 +1,189 @@
+"""The program under its debugger: the one place where its state changes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import Any
+
+from ..adapters.base import Adapter, StopEvent
+from ..adapters.processes import ExitStatus
+from ..errors import RelayError
+from .breakpoints import BreakpointTable
+from .events import EventLog
+from .output import Output
+from .state import ENDED, State, require
+from .stops import End, Outcome, Stop
+
+logger = logging.getLogger(__name__)
+
+
+class Debuggee:
+    """Hears what the debugger says (adapters.base.Listener) and keeps what is true now."""
+
+    def __init__(self, log: EventLog, breakpoints: BreakpointTable) -> None:
+        self.log = log
+        self.breakpoints = breakpoints
+        self.output = Output(log)
+        self.state = State.CREATED
+        self.stop: Stop | None = None
+        self.end: End | None = None
+        self.adapter: Adapter | None = None
+        self.modules: dict[str, str] = {}
+        """names of loaded modules by path"""
+        self.last_activity = time.monotonic()
+        self._run: asyncio.Future[Outcome] | None = None
+        self._stops: asyncio.Queue[StopEvent] = asyncio.Queue()
+        self._pump: asyncio.Task[None] | None = None
+        self._condition_errors: dict[int, str] = {}
+
+    def touch(self) -> None:
+        self.last_activity = time.monotonic()
+
+    def require(self, operation: str) -> None:
+        require(operation, self.state)
+
+    def require_adapter(self) -> Adapter:
+        if self.adapter is None:
+            raise RelayError("DEBUGPY_ERROR", "There is no debugger in this session", status=502)
+        return self.adapter
+
+    def require_stop(self, operation: str) -> Stop:
+        self.require(operation)
+        assert self.stop is not None
+        return self.stop
+
+    # What the debugger says.
+
+    def on_output(self, category: str, data: bytes) -> None:
+        self.touch()
+        self.output.feed(category, data)
+
+    def on_log(self, number: int, text: str) -> None:
+        self.touch()
+        self.log.add_output("console", text + "\n")
+
+    def on_hits(self, hits: dict[int, int]) -> None:
+        for number, count in hits.items():
+            bp = self.breakpoints.by_number(number)
+            if bp is not None:
+                bp.hits = count
+
+    def on_condition_error(self, number: int, error: str) -> None:
+        self._condition_errors[number] = error
+
+    def on_thread(self, reason: str, thread_id: int) -> None:
+        self.touch()
+        self.log.add("thread", {"reason": reason, "thread_id": thread_id})
+
+    def on_module(self, reason: str, module: dict[str, Any]) -> None:
+        if module.get("path"):
+            self.modules[module["path"]] = module["name"]
+        shown = {"id": module["id"], "name": module["name"], "path": module.get("path")}
+        shown |= {"is_optimized": False, "is_user_code": not module.get("package"), "version": module.get("version")}
+        self.log.add("module", {"reason": reason, "module": shown})
+
+    def on_stopped(self, event: StopEvent) -> None:
+        self.touch()
+        self._stops.put_nowait(event)
+        if self._pump is None:
+            self._pump = asyncio.get_running_loop().create_task(self._handle_stops())
+
+    def on_exit(self, status: ExitStatus) -> None:
+        self.finish(End(status, "killed" if status.signal else "exited"))
+
+    def on_lost(self, reason: str) -> None:
+        self.finish(End(None, reason))
+
+    # What follows from it.
+
+    async def _handle_stops(self) -> None:
+        while True:
+            event = await self._stops.get()
+            try:
+                await self._handle_stop(event)
+            except Exception:
+                logger.exception("a stop could not be handled")
+
+    async def _handle_stop(self, event: StopEvent) -> None:
+        """Announced only when it is known where: nobody ever sees a pause without its place."""
+        adapter = self.require_adapter()
+        frames: list[dict[str, Any]] = []
+        exception = None
+        with contextlib.suppress(RelayError):
+            frames = await adapter.stack(event.thread_id)
+            if event.reason == "exception":
+                exception = await adapter.exception(event.thread_id)
+        if self.state in ENDED:
+            return
+        adapter.drain()
+        self.output.flush()
+        stop = Stop(event, frames, self._count_hits(event, frames), exception)
+        errors = [self._condition_errors.pop(number, None) for number in event.hit_numbers]
+        stop.note = next((f"Condition raised {error}" for error in errors if error), None)
+        self.stop, self.state = stop, State.PAUSED
+        self.touch()
+        self.log.add("stopped", stop.to_event())
+        self._resolve(stop)
+
+    def _count_hits(self, event: StopEvent, frames: list[dict[str, Any]]) -> list[str]:
+        hit = [bp for number in event.hit_numbers if (bp := self.breakpoints.by_number(number))]
+        path = (frames[0].get("source") or {}).get("path") if frames else None
+        if not hit and event.reason == "breakpoint" and path:
+            here = self.breakpoints.at(path, frames[0]["line"])
+            hit = [here] if here else []
+        for bp in hit:
+            if not (bp.condition or bp.hit_condition):
+                bp.hits += 1
+        return [bp.id for bp in hit]
+
+    def finish(self, end: End) -> None:
+        """The program is gone. A launch that never got as far is its caller's to report."""
+        self.output.finish()
+        if self._pump is not None:
+            self._pump.cancel()
+            self._pump = None
+        if self.state in ENDED or self.state is State.CREATED:
+            return
+        self.end, self.stop = end, None
+        self.state = State.TERMINATED
+        self.touch()
+        self.log.add("terminated", end.to_event())
+        self._resolve(end)
+
+    def fail(self, reason: str) -> None:
+        self.end, self.stop, self.state = End(None, reason), None, State.FAILED
+        self._resolve(self.end)
+
+    def _resolve(self, outcome: Outcome) -> None:
+        if self._run is not None and not self._run.done():
+            self._run.set_result(outcome)
+
+    # Running and waiting.
+
+    def begin_run(self, state: State = State.RUNNING) -> asyncio.Future[Outcome]:
+        """From now on the next stop or end belongs to this run, whoever waits for it."""
+        self._run = asyncio.get_running_loop().create_future()
+        self.state, self.stop = state, None
+        self.touch()
+        return self._run
+
+    @property
+    def current_run(self) -> asyncio.Future[Outcome] | None:
+        return self._run
+
+    def undo_run(self, stop: Stop) -> None:
+        """The debugger refused to resume: it is still where it was."""
+        if self.state is State.RUNNING:
+            self.state, self.stop = State.PAUSED, stop
+            self._resolve(stop)
+
+
+async def wait_for(run: asyncio.Future[Outcome] | None, seconds: float) -> Outcome | None:
+    """The outcome of a run, or nothing if the program is still going when the time is up."""
+    if run is None:
+        return None
+    await asyncio.wait([run], timeout=seconds)
+    return run.result() if run.done() else None

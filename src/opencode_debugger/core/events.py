@@ -1,0 +1,177 @@
+"""The log of a session: what happened and what was printed, with cursors that neither lose nor repeat anything."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import heapq
+import time
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from ..errors import RelayError
+
+ENTRY_COST = 250
+"""Bytes that an entry takes in memory besides its text."""
+
+
+class Entry(NamedTuple):
+    seq: int
+    time: float
+    type: str
+    body: Any
+    """of an output entry: (category, text); of any other: what clients get"""
+
+    def to_event(self) -> dict[str, Any]:
+        body = self.body
+        if self.type == "output":
+            body = {"category": body[0], "output": body[1], "source": None, "line": None, "column": None}
+        return {"seq": self.seq, "type": self.type, "timestamp": timestamp(self.time), "body": body}
+
+    def to_output(self) -> dict[str, Any]:
+        category, text = self.body
+        return {"category": category, "output": text, "timestamp": timestamp(self.time), "source": None, "line": None}
+
+
+def timestamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Ring:
+    """Entries by position, the oldest dropped when they cost too much."""
+
+    def __init__(self, max_cost: int) -> None:
+        self._max_cost = max_cost
+        self._cost = 0
+        self._kept: list[tuple[Entry, int] | None] = []
+        self._head = 0
+        self._first = 0
+        """position of the oldest entry that is still here"""
+
+    @property
+    def end(self) -> int:
+        return self._first + len(self._kept) - self._head
+
+    def append(self, entry: Entry, cost: int) -> None:
+        self._kept.append((entry, cost))
+        self._cost += cost
+        while self._cost > self._max_cost and self._head < len(self._kept) - 1:
+            self._drop()
+        if self._head > 1000 and self._head * 2 > len(self._kept):
+            del self._kept[: self._head]
+            self._head = 0
+
+    def _drop(self) -> None:
+        oldest = self._kept[self._head]
+        assert oldest is not None
+        self._cost -= oldest[1]
+        self._kept[self._head] = None
+        self._head += 1
+        self._first += 1
+
+    def since(self, position: int, limit: int) -> tuple[int, int, list[Entry]]:
+        """How many were dropped after that position, where reading really starts, and the entries."""
+        start = max(position, self._first)
+        index = self._head + start - self._first
+        kept = self._kept[index : index + limit]
+        return start - position, start, [item[0] for item in kept if item is not None]
+
+
+class EventLog:
+    """Two rings under one numbering: a flood of output never pushes out what happened."""
+
+    def __init__(self, max_events: int, max_output_bytes: int) -> None:
+        self._seq = 0
+        self._events = Ring(max_events)
+        self._output = Ring(max_output_bytes)
+        self._news: asyncio.Future[None] | None = None
+
+    def add(self, type: str, body: dict[str, Any]) -> None:
+        self._events.append(self._entry(type, body), 1)
+
+    def add_output(self, category: str, text: str) -> None:
+        self._output.append(self._entry("output", (category, text)), len(text) + ENTRY_COST)
+
+    def _entry(self, type: str, body: Any) -> Entry:
+        self._seq += 1
+        if self._news is not None:
+            self._news.set_result(None)
+            self._news = None
+        return Entry(self._seq, time.time(), type, body)
+
+    @property
+    def output_end(self) -> int:
+        return self._output.end
+
+    def output_since(self, position: int, limit: int) -> tuple[int, list[Entry], int]:
+        """Dropped, entries, next position."""
+        dropped, start, entries = self._output.since(position, limit)
+        return dropped, entries, start + len(entries)
+
+    def read_output(self, cursor: str | None, limit: int, category: str | None) -> dict[str, Any]:
+        (position,) = _decode(cursor, "o", (self._output.end,))
+        found: list[Entry] = []
+        dropped = 0
+        while len(found) < limit:
+            lost, start, entries = self._output.since(position, limit - len(found))
+            dropped += lost
+            position = start + len(entries)
+            found += [entry for entry in entries if category in (None, entry.body[0])]
+            if not entries:
+                break
+        return {
+            "entries": [entry.to_output() for entry in found],
+            "next_cursor": _encode("o", position),
+            "has_more": position < self._output.end,
+            "dropped": dropped,
+        }
+
+    async def read_events(self, cursor: str | None, limit: int, timeout: float) -> dict[str, Any]:
+        positions = _decode(cursor, "e", (self._events.end, self._output.end))
+        if timeout and positions == (self._events.end, self._output.end):
+            await self._wait_for_news(timeout)
+        lost, at_event, events = self._events.since(positions[0], limit)
+        lost_output, at_output, output = self._output.since(positions[1], limit)
+        merged = list(heapq.merge(events, output))[:limit]
+        shown_output = sum(entry.type == "output" for entry in merged)
+        at_event += len(merged) - shown_output
+        at_output += shown_output
+        return {
+            "events": [entry.to_event() for entry in merged],
+            "next_cursor": _encode("e", at_event, at_output),
+            "has_more": at_event < self._events.end or at_output < self._output.end,
+            "dropped": lost + lost_output,
+        }
+
+    async def _wait_for_news(self, timeout: float) -> None:
+        if self._news is None:
+            self._news = asyncio.get_running_loop().create_future()
+        await asyncio.wait([self._news], timeout=timeout)
+
+
+def _encode(kind: str, *positions: int) -> str:
+    text = kind + ".".join(str(position) for position in positions)
+    return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+def _decode(cursor: str | None, kind: str, ends: tuple[int, ...]) -> tuple[int, ...]:
+    """Positions of a cursor of ours; without a cursor, the beginning."""
+    if cursor is None:
+        return (0,) * len(ends)
+    try:
+        text = base64.urlsafe_b64decode(cursor.encode()).decode("ascii")
+        positions = tuple(int(part) for part in text.removeprefix(kind).split("."))
+        valid = text.startswith(kind) and len(positions) == len(ends)
+        valid = valid and all(0 <= position <= end for position, end in zip(positions, ends, strict=True))
+    except (ValueError, binascii.Error):
+        valid = False
+    if not valid:
+        raise RelayError(
+            "INVALID_PARAMETER",
+            "This cursor is not one that this session gave out",
+            field="cursor",
+            value=cursor[:100],
+            suggestion="Leave cursor out to start at the beginning, or use next_cursor of an earlier answer",
+        )
+    return positions

@@ -1,0 +1,191 @@
+"""The stop report: what one needs to know at a stop, in one answer of bounded size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..errors import RelayError
+from .debuggee import Debuggee
+from .inspection import describe_frame
+from .source import excerpt
+from .state import State
+from .stops import End, Outcome, Stop
+
+SECTIONS = ("source", "locals", "changes", "stack", "exception", "breakpoints", "return_value", "output")
+STACK_TOP = 5
+LOCALS_MAX = 50
+OUTPUT_LINES = 50
+
+
+class Reporter:
+    """Builds reports and remembers what the last one said, to tell what is new."""
+
+    def __init__(self, debuggee: Debuggee, session_id: str, default_budget: int) -> None:
+        self._debuggee = debuggee
+        self._session_id = session_id
+        self._default_budget = default_budget
+        self._shown_output = 0
+        self._last_place: tuple[Any, Any] | None = None
+        self._last_locals: dict[str, str] = {}
+
+    async def report(
+        self, outcome: Outcome | None, fields: list[str] | None = None, budget: int | None = None
+    ) -> dict[str, Any]:
+        wanted = frozenset(_checked(fields))
+        budget = budget or self._default_budget
+        if isinstance(outcome, Stop):
+            report = await self._stopped(outcome, wanted, budget)
+        elif isinstance(outcome, End):
+            report = self._ended(outcome)
+        else:
+            report = {"session_id": self._session_id, "status": str(self._debuggee.state)}
+        if "output" in wanted:
+            self._add_output(report, budget)
+        return fit(report, budget)
+
+    async def _stopped(self, stop: Stop, wanted: frozenset[str], budget: int) -> dict[str, Any]:
+        report: dict[str, Any] = {
+            "session_id": self._session_id,
+            "status": str(State.PAUSED),
+            "stop_reason": stop.reason,
+            "current_location": stop.location,
+            "thread_id": stop.thread_id,
+        }
+        if stop.note:
+            report["note"] = stop.note
+        if "breakpoints" in wanted and stop.hit_ids:
+            report["hit_breakpoint_ids"] = stop.hit_ids
+        if "exception" in wanted and stop.exception:
+            report["exception"] = _shortened(stop.to_exception(), budget // 3)
+        place = stop.location
+        if "source" in wanted and place and place["path"]:
+            report["source"] = excerpt(place["path"], place["line"])
+        if "stack" in wanted:
+            self._add_stack(report, stop)
+        if wanted & {"locals", "changes", "return_value"} and stop.frames:
+            await self._add_values(report, stop, wanted, budget)
+        return report
+
+    def _add_stack(self, report: dict[str, Any], stop: Stop) -> None:
+        report["stack"] = [
+            describe_frame(self._debuggee, frame, index) for index, frame in enumerate(stop.frames[:STACK_TOP])
+        ]
+        hidden = len(stop.frames) - STACK_TOP
+        if hidden > 0:
+            _omit(report, f"{hidden} more frames", "GET /sessions/{id}/stacktrace?start_frame=" + str(STACK_TOP))
+
+    async def _add_values(self, report: dict[str, Any], stop: Stop, wanted: frozenset[str], budget: int) -> None:
+        adapter = self._debuggee.require_adapter()
+        frame = stop.frames[0]["id"]
+        try:
+            if "return_value" in wanted and stop.reason == "step":
+                returned = await adapter.returned(frame)
+                if returned:
+                    report["return_value"] = {"type": returned[-1]["type"], "value": returned[-1]["value"]}
+                    report["return_value"]["function"] = returned[-1]["name"]
+            answer = await adapter.locals(frame, budget // 2, LOCALS_MAX)
+        except RelayError as error:
+            if self._debuggee.stop is stop:
+                _omit(report, f"locals: {error.message}", "GET /sessions/{id}/frames/0/variables")
+            return  # else another client has resumed it: what is above was true at the stop
+        if "changes" in wanted:
+            report["changes"] = self._changes(stop, answer["variables"])
+        if "locals" in wanted:
+            report["locals"] = answer["variables"]
+            if answer["omitted"]:
+                _omit(report, f"{answer['omitted']} more locals", "GET /sessions/{id}/frames/0/variables")
+
+    def _changes(self, stop: Stop, variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Against the last report from the same function; nothing when it is another one."""
+        place = stop.location or {}
+        here = (place.get("path"), place.get("function"))
+        values = {variable["name"]: variable["value"] for variable in variables}
+        before, self._last_locals = self._last_locals, values
+        same, self._last_place = here == self._last_place, here
+        if not same:
+            return []
+        return [
+            {"name": name, "old": before.get(name), "new": value}
+            for name, value in values.items()
+            if before.get(name) != value
+        ]
+
+    def _ended(self, end: End) -> dict[str, Any]:
+        status = end.status
+        report = {
+            "session_id": self._session_id,
+            "status": str(self._debuggee.state),
+            "reason": end.reason,
+            "exit_code": status.code if status else None,
+        }
+        if status is not None and status.signal:
+            report["signal"] = status.signal
+        return report
+
+    def _add_output(self, report: dict[str, Any], budget: int) -> None:
+        log = self._debuggee.log
+        start = max(self._shown_output, log.output_end - OUTPUT_LINES)
+        skipped = start - self._shown_output
+        _, entries, self._shown_output = log.output_since(start, OUTPUT_LINES)
+        texts = [{"category": entry.body[0], "output": entry.body[1]} for entry in entries]
+        room = budget // 4
+        shown: list[dict[str, Any]] = []
+        while texts and room > 0:
+            entry = texts.pop()
+            entry["output"] = entry["output"][-room:]
+            room -= len(entry["output"])
+            shown.insert(0, entry)
+        if shown:
+            report["output"] = shown
+        if texts or skipped:
+            _omit(report, f"{len(texts) + skipped} earlier output entries", "GET /sessions/{id}/output")
+
+
+def _checked(fields: list[str] | None) -> list[str]:
+    unknown = [name for name in fields or [] if name not in (*SECTIONS, "location")]
+    if unknown:
+        raise RelayError(
+            "INVALID_PARAMETER",
+            f"Unknown report field '{unknown[0][:50]}'",
+            field="fields",
+            value=unknown[0][:50],
+            suggestion="Known fields: location, " + ", ".join(SECTIONS),
+        )
+    return list(SECTIONS) if fields is None else fields
+
+
+def _omit(report: dict[str, Any], what: str, get: str) -> None:
+    report.setdefault("omitted", []).append({"what": what, "get": get})
+
+
+def _shortened(exception: dict[str, Any] | None, room: int) -> dict[str, Any] | None:
+    """The end of a long traceback is the part that tells."""
+    if exception and exception["traceback"] and len(exception["traceback"]) > room:
+        exception["traceback"] = "..." + exception["traceback"][-room:]
+    if exception and exception["message"] and len(exception["message"]) > room:
+        exception["message"] = exception["message"][:room] + "..."
+    return exception
+
+
+GET = {
+    "output": "GET /sessions/{id}/output",
+    "stack": "GET /sessions/{id}/stacktrace",
+    "source": "GET /sessions/{id}",
+    "locals": "GET /sessions/{id}/frames/0/variables",
+    "changes": "GET /sessions/{id}/frames/0/variables",
+    "exception": "GET /sessions/{id}",
+    "return_value": "GET /sessions/{id}/frames/0/variables",
+}
+
+
+def fit(report: dict[str, Any], budget: int) -> dict[str, Any]:
+    """Leaves whole sections out, the least needed first, until the report keeps to its budget."""
+    for section, get in GET.items():
+        if len(msgspec.json.encode(report)) <= budget:
+            break
+        if report.get(section):
+            del report[section]
+            _omit(report, section, get)
+    return report

@@ -1,0 +1,113 @@
+"""A stop of the program: where and why, as it was when the debugger reported it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..adapters.base import StopEvent
+from ..adapters.processes import ExitStatus
+
+DESCRIPTIONS = {
+    "breakpoint": "Paused on breakpoint",
+    "step": "Paused after step",
+    "exception": "Paused on exception",
+    "pause": "Paused on request",
+    "entry": "Paused at program entry",
+}
+
+
+@dataclass
+class Stop:
+    event: StopEvent
+    frames: list[dict[str, Any]]
+    hit_ids: list[str]
+    exception: dict[str, Any] | None = None
+    """exceptionInfo, as the debugger gave it"""
+    note: str | None = None
+    """what else there is to say about it, such as a condition that raised"""
+    stacks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    """stacks of other threads that were asked for"""
+
+    @property
+    def thread_id(self) -> int:
+        return self.event.thread_id
+
+    @property
+    def reason(self) -> str:
+        return self.event.reason
+
+    @property
+    def location(self) -> dict[str, Any] | None:
+        return location(self.frames[0]) if self.frames else None
+
+    def to_exception(self) -> dict[str, Any] | None:
+        if self.exception is None:
+            return None
+        details = self.exception.get("details") or {}
+        return {
+            "type": self.exception.get("exceptionId"),
+            "message": details.get("message") or self.exception.get("description"),
+            "traceback": details.get("stackTrace"),
+            "break_mode": self.exception.get("breakMode"),
+            "location": self.location,
+        }
+
+    def to_event(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "reason": self.reason,
+            "description": DESCRIPTIONS.get(self.reason, f"Paused on {self.reason}"),
+            "thread_id": self.thread_id,
+            "preserve_focus_hint": False,
+            "text": self.note,
+            "all_threads_stopped": self.event.all_threads_stopped,
+            "hit_breakpoint_ids": self.hit_ids,
+            "location": self.location,
+        }
+        exception = self.to_exception()
+        if exception is not None:
+            body["text"] = f"{exception['type']}: {exception['message']}"
+            body["exception_info"] = {
+                "exception_id": exception["type"],
+                "description": exception["message"],
+                "break_mode": exception["break_mode"],
+                "details": {
+                    "type_name": exception["type"],
+                    "full_type_name": (self.exception or {}).get("details", {}).get("typeName"),
+                    "message": exception["message"],
+                    "stack_trace": exception["traceback"],
+                },
+            }
+        return body
+
+
+def location(frame: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "path": (frame.get("source") or {}).get("path"),
+        "line": frame["line"],
+        "column": frame["column"],
+        "function": frame["name"],
+    }
+
+
+@dataclass(frozen=True)
+class End:
+    """How the program ended."""
+
+    status: ExitStatus | None
+    reason: str
+    """exited, killed, timeout, detached or lost"""
+
+    def to_event(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"exit_code": self.status.code if self.status else None, "restart": False}
+        if self.status is not None and self.status.signal:
+            body["signal"] = self.status.signal
+            body["error"] = f"Process was killed by {self.status.signal}"
+        elif self.status is not None and self.status.code:
+            body["error"] = f"Process exited with code {self.status.code}"
+        elif self.status is None:
+            body["error"] = self.reason
+        return body
+
+
+Outcome = Stop | End

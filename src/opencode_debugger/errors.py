@@ -1,0 +1,77 @@
+"""Every error code once: its HTTP status and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class ErrorSpec(NamedTuple):
+    status: int
+    suggestion: str
+
+
+CATALOGUE: dict[str, ErrorSpec] = {
+    "SESSION_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions to list active sessions"),
+    "SESSION_LIMIT_REACHED": ErrorSpec(
+        429, "DELETE a session you no longer need (GET /api/v1/sessions lists them), or raise OPENCODE_DEBUG_MAX_SESSIONS"
+    ),
+    "SESSION_EXPIRED": ErrorSpec(
+        410, "Create a new session with POST /api/v1/sessions; a larger timeout_minutes keeps it longer"
+    ),
+    "INVALID_SESSION_STATE": ErrorSpec(409, "GET /api/v1/sessions/{id}/status shows the current state"),
+    "BREAKPOINT_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions/{id}/breakpoints to list breakpoints"),
+    "BREAKPOINT_INVALID_LINE": ErrorSpec(400, "Choose a line that contains executable code"),
+    "BREAKPOINT_INVALID_CONDITION": ErrorSpec(400, "Correct the expression and send the breakpoint again"),
+    "BREAKPOINT_FILE_NOT_FOUND": ErrorSpec(
+        400, "Check the path, or leave out strict: the breakpoint then waits for the file to appear"
+    ),
+    "THREAD_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions/{id}/threads to list threads"),
+    "FRAME_NOT_FOUND": ErrorSpec(404, "Frames change when the program runs: ask GET /api/v1/sessions/{id}/stacktrace again"),
+    "VARIABLE_NOT_FOUND": ErrorSpec(
+        404, "References end when the program runs: ask GET /api/v1/sessions/{id}/scopes again"
+    ),
+    "EVALUATE_ERROR": ErrorSpec(400, "Correct the expression and send it again"),
+    "LAUNCH_FAILED": ErrorSpec(500, "See details.output for what the program wrote, correct the launch and try again"),
+    "LAUNCH_SCRIPT_NOT_FOUND": ErrorSpec(400, "Give the absolute path of an existing script, or set cwd"),
+    "LAUNCH_SYNTAX_ERROR": ErrorSpec(400, "Correct the file and launch again: the session is still in state created"),
+    "ATTACH_FAILED": ErrorSpec(500, "Check that the target is a live Python program of yours, then attach again"),
+    "ATTACH_TIMEOUT": ErrorSpec(504, "Check that debugpy listens on that address, or raise connect_timeout"),
+    "ATTACH_REFUSED": ErrorSpec(
+        502, "Start the target with: python -m debugpy --listen 127.0.0.1:PORT script.py, then attach again"
+    ),
+    "DEBUGPY_ERROR": ErrorSpec(500, "Retry; if it happens again, delete the session and create a new one"),
+    "DEBUGPY_TIMEOUT": ErrorSpec(504, "Retry with a larger timeout, or pause or delete the session"),
+    "INVALID_REQUEST": ErrorSpec(400, "Correct the fields named in details.errors; /docs describes every request"),
+    "MISSING_PARAMETER": ErrorSpec(400, "Add the parameter named in details.errors"),
+    "INVALID_PARAMETER": ErrorSpec(400, "Correct the parameter named in details"),
+    "INTERNAL_ERROR": ErrorSpec(500, "Report this with the request_id; the relay's log has the details"),
+    "ROUTE_NOT_FOUND": ErrorSpec(404, "GET /api/v1/info lists the endpoints, /docs describes them"),
+    "METHOD_NOT_ALLOWED": ErrorSpec(405, "Use one of the methods in details.allowed"),
+    "PAYLOAD_TOO_LARGE": ErrorSpec(413, "Send a smaller body"),
+    "UNSUPPORTED_MEDIA_TYPE": ErrorSpec(415, "Send the header Content-Type: application/json"),
+    "HOST_NOT_ALLOWED": ErrorSpec(421, "Address the relay by a loopback name: http://127.0.0.1:PORT"),
+    "ORIGIN_NOT_ALLOWED": ErrorSpec(403, "Web pages may not drive the relay; list trusted origins in OPENCODE_DEBUG_ALLOWED_ORIGINS"),
+    "UNAUTHORIZED": ErrorSpec(401, "Send the header Authorization: Bearer TOKEN"),
+    "FORBIDDEN": ErrorSpec(403, "Use a token that has the scope named in details"),
+    "NOT_SUPPORTED": ErrorSpec(400, "GET /api/v1/info lists what this debugger can do"),
+}
+
+
+class RelayError(Exception):
+    """A failure that a client is told about, as it is told."""
+
+    def __init__(self, code: str, message: str, *, status: int | None = None, **details: Any) -> None:
+        super().__init__(message)
+        spec = CATALOGUE[code]
+        self.code = code
+        self.message = message
+        self.status = status or spec.status
+        self.details: dict[str, Any] = {"suggestion": spec.suggestion, **details}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "details": self.details}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RelayError:
+        """The same error again, on the other side of a process boundary."""
+        return cls(data["code"], data["message"], status=data.get("status"), **data["details"])

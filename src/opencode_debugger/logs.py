@@ -1,0 +1,62 @@
+"""Structured logs: one JSON object a line on stderr, with the id of the request that caused it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import msgspec
+
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+ACCESS = logging.getLogger("opencode_debugger.access")
+POLLED = ("/health", "/status", "/ping")
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:23] + "Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if current := request_id.get():
+            line["request_id"] = current
+        line.update(getattr(record, "fields", {}))
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line, enc_hook=repr).decode()
+
+
+class StderrHandler(logging.StreamHandler[TextIO]):
+    """Writes to whatever stderr is now, and never lets a closed one stop the server."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exc_info()[1], (BrokenPipeError, ValueError)):
+            super().handleError(record)
+
+
+def configure(level: str = "info") -> None:
+    """Send every log of this process to stderr as JSON; uvicorn's own access lines are ours to write."""
+    handler = StderrHandler()
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for name in ("uvicorn", "uvicorn.error"):
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
+    logging.getLogger("uvicorn.access").disabled = True
+
+
+def access(method: str, path: str, status: int, seconds: float) -> None:
+    """One line per request; polls are only worth it when debugging."""
+    level = logging.DEBUG if method == "GET" and path.endswith(POLLED) else logging.INFO
+    if ACCESS.isEnabledFor(level):
+        fields = {"method": method, "path": path, "status": status, "ms": round(seconds * 1000, 2)}
+        ACCESS.log(level, "%s %s %d", method, path, status, extra={"fields": fields})

@@ -1,0 +1,1 @@
+"""Wire models: what clients send, and what they are answered."""

@@ -1,0 +1,124 @@
+"""Query parameters, grouped as the routes take them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema
+
+from .fields import (
+    MAX_BUDGET,
+    MAX_INTEGER,
+    MAX_WAIT_SECONDS,
+    MIN_BUDGET,
+    boolean_text,
+    field_names,
+    integer_text,
+    wait_text,
+    without_nul,
+)
+from .requests import BUDGET, FIELDS, WAIT
+
+
+def _checked_names(value: str | None) -> str | None:
+    field_names(value)
+    return value
+
+
+Whole = BeforeValidator(integer_text)
+Integer = Annotated[int, Field(ge=0, le=MAX_INTEGER), Whole]
+Truth = Annotated[bool, BeforeValidator(boolean_text)]
+Limit = Annotated[int, Field(ge=1, le=1000), Whole]
+PlainText = Annotated[str, Field(max_length=4096), AfterValidator(without_nul)]
+Names = Annotated[
+    str | None,
+    AfterValidator(_checked_names),
+    WithJsonSchema({"type": "string", "pattern": "^[a-z][a-z0-9_.]{0,63}( *, *[a-z][a-z0-9_.]{0,63}){0,63}$"}),
+]
+WaitText = Annotated[
+    bool | float | None,
+    BeforeValidator(wait_text),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_WAIT_SECONDS}]}),
+]
+
+
+class QueryModel(BaseModel):
+    def params(self) -> dict[str, Any]:
+        return self.model_dump(exclude_none=True)
+
+
+class WaitQuery(QueryModel):
+    wait: WaitText = Field(None, description=WAIT + " The body's value wins.", examples=["true"])
+    fields: Names = Field(None, description=FIELDS, examples=["source,locals"])
+    budget: Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET), Whole] | None = Field(None, description=BUDGET)
+
+    def params(self) -> dict[str, Any]:
+        given = super().params()
+        return given | {"fields": field_names(self.fields)} if self.fields else given
+
+
+class PageQuery(QueryModel):
+    status: Literal["created", "launching", "running", "paused", "terminated", "failed"] | None = Field(
+        None, description="Only sessions in this state."
+    )
+    offset: Integer = Field(0, description="How many to skip.")
+    limit: Limit = Field(100, description="How many to return at most.")
+
+
+class BreakpointQuery(QueryModel):
+    file: PlainText | None = Field(None, description="Only breakpoints of this file.")
+    verified: Truth | None = Field(None, description="Only verified ones (true), only the others (false).")
+
+
+class StackQuery(QueryModel):
+    start_frame: Integer = Field(0, description="First frame to return: 0 is the top.")
+    levels: Limit = Field(20, description="How many frames to return at most.")
+
+
+class ThreadStackQuery(StackQuery):
+    thread_id: Integer | None = Field(None, description="Thread; the stopped thread if left out.")
+
+
+class FrameThreadQuery(QueryModel):
+    thread_id: Integer | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
+
+
+class ScopesQuery(FrameThreadQuery):
+    frame_id: Integer = Field(0, description="Frame id from the stack trace: 0 is the top.")
+
+
+class SliceQuery(QueryModel):
+    start: Integer | None = Field(None, description="First variable to return.")
+    count: Limit | None = Field(None, description="How many to return at most.")
+
+
+class FrameVariablesQuery(SliceQuery):
+    thread_id: Integer | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
+    summary: Truth = Field(False, description="Only names, types and sizes, no values.")
+
+
+class ChildrenQuery(SliceQuery):
+    filter: Literal["indexed", "named"] | None = Field(None, description="Only indexed or only named children.")
+
+
+class VariablesQuery(ChildrenQuery):
+    variables_reference: Integer = Field(description="Reference from a scope or a variable.")
+
+
+class CursorQuery(QueryModel):
+    cursor: PlainText | None = Field(None, description="next_cursor of the page before; the start if left out.")
+    limit: Limit = Field(100, description="How many entries to return at most.")
+
+
+class OutputQuery(CursorQuery):
+    category: Literal["stdout", "stderr", "console"] | None = Field(None, description="Only this kind of output.")
+
+
+class EventsQuery(CursorQuery):
+    timeout: Annotated[int, Whole] = Field(
+        0, ge=0, le=300, description="Seconds to wait for an event if there is none."
+    )
+
+
+class DeleteQuery(QueryModel):
+    force: Truth = Field(False, description="Kill the program at once instead of asking it to end first.")

@@ -1,0 +1,107 @@
+"""Answers about sessions: created, listed, in full, in short, deleted."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .documented import Described, doc
+
+Status = Literal["created", "launching", "running", "paused", "terminated", "failed"]
+
+
+class SessionConfig(Described):
+    project_root: str | None = doc("Root directory of the project.", "/home/dev/myproject")
+    python_path: str | None = doc("Interpreter that runs the program.", "/usr/bin/python3")
+    stop_on_entry: bool = doc("Whether the program pauses at its first line.", False)
+
+
+class Program(Described):
+    script: str | None = doc("Script that runs.", "/home/dev/myproject/main.py")
+    module: str | None = doc("Module that runs.", "pytest")
+    code: str | None = doc("Source text that runs.", "print(1)")
+    args: list[str] = doc("Its command-line arguments.", ["--verbose"])
+    cwd: str | None = doc("Its working directory.", "/home/dev/myproject")
+    env: dict[str, str] = doc("Environment variables that were added.", {"DEBUG": "1"})
+
+
+class Location(Described):
+    path: str | None = doc("Source file.", "/home/dev/myproject/main.py")
+    line: int | None = doc("Line (1-indexed).", 42)
+    column: int | None = doc("Column.", 0)
+    end_line: int | None = doc("Last line of the range.", 42)
+    end_column: int | None = doc("Last column of the range.", 15)
+    function: str | None = doc("Function it is in.", "process_data")
+
+
+class ExceptionInfo(Described):
+    type: str | None = doc("Class of the exception.", "ValueError")
+    message: str | None = doc("Its text.", "invalid literal for int() with base 10: 'abc'")
+    traceback: str | None = doc("Its traceback.", "Traceback (most recent call last):\n  ...")
+    break_mode: str | None = doc("Why the debugger stopped on it.", "unhandled")
+    location: Location | None = doc("Where it stopped.")
+
+
+class SessionCreated(Described):
+    session_id: str = doc("Identifier for every further call.", "sess_a1b2c3d4", ...)
+    name: str = doc("Name of the session.", "debug-my-script")
+    status: Status = doc("State of the session.", "created", ...)
+    created_at: str = doc("When it was created.", "2026-01-13T10:30:00.000Z", ...)
+    expires_at: str | None = doc("When it expires unless something happens.", "2026-01-13T11:30:00.000Z")
+    config: SessionConfig | None = doc("Settings of the session.")
+    breakpoint_count: int = doc("How many breakpoints there are; some may be restored ones.", 3)
+
+
+class Session(SessionCreated):
+    stop_reason: str | None = doc("Why it is paused: breakpoint, step, exception, pause or entry.", "breakpoint")
+    program: Program | None = doc("What was launched; null before.")
+    pid: int | None = doc("Process id of the program while it lives.", 12345)
+    current_location: Location | None = doc("Where it is paused.")
+    stopped_thread_id: int | None = doc("Thread that stopped.", 1)
+    exception: ExceptionInfo | None = doc("Exception it stopped on.")
+    exit_code: int | None = doc("Exit code of a program that ended.", 0)
+    signal: str | None = doc("Signal that killed it.", "SIGKILL")
+    reason: str | None = doc("How the program ended.", "exited")
+    warning: str | None = doc("When the session is about to expire: says so.", "Session will expire in 29 minutes")
+
+
+class SessionItem(Described):
+    session_id: str = doc("Identifier of the session.", "sess_a1b2c3d4", ...)
+    name: str | None = doc("Its name.", "debug-my-script")
+    status: Status = doc("Its state.", "paused", ...)
+    created_at: str = doc("When it was created.", "2026-01-13T10:30:00.000Z")
+    program: str | None = doc("Script or module it runs.", "/home/dev/myproject/main.py")
+
+
+class SessionList(Described):
+    items: list[SessionItem] = doc("The sessions of this page.", None, ...)
+    total: int = doc("How many there are in all.", 3, ...)
+    offset: int = doc("How many were skipped.", 0, ...)
+    limit: int = doc("How many a page has at most.", 100, ...)
+    has_more: bool = doc("Whether there is another page.", False, ...)
+
+
+class SessionDeleted(Described):
+    session_id: str = doc("Identifier of the session.", "sess_a1b2c3d4", ...)
+    deleted: bool = doc("Always true.", True, ...)
+    final_status: str | None = doc("State in which it ended.", "terminated")
+    exit_code: int | None = doc("Exit code of its program.", 0)
+    runtime_seconds: float | None = doc("How long its program ran.", 125.5)
+
+
+class SessionStatus(Described):
+    session_id: str | None = doc("Identifier of the session.", "sess_a1b2c3d4")
+    status: str = doc("State; waiting_for_input when the program reads its stdin.", "paused", ...)
+    reason: str | None = doc("Why it is paused, or how it ended.", "breakpoint")
+    location: Location | None = doc("Where it is paused.")
+    stopped_threads: list[dict[str, Any]] | None = doc("Threads that stopped, each with its location.")
+    all_threads: list[dict[str, Any]] | None = doc("Every thread with its state.")
+    exit_code: int | None = doc("Exit code of a program that ended.", 0)
+    signal: str | None = doc("Signal that killed it.", "SIGKILL")
+    exception: ExceptionInfo | None = doc("Exception it stopped on.")
+    warning: str | None = doc("When the session is about to expire: says so.", "Session will expire in 29 minutes")
+
+
+class Pong(Described):
+    session_id: str | None = doc("Identifier of the session.", "sess_a1b2c3d4")
+    status: str | None = doc("Its state.", "running")
+    expires_at: str | None = doc("When it expires now.", "2026-01-13T11:30:00.000Z")

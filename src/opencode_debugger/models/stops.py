@@ -1,0 +1,75 @@
+"""Answers of everything that makes the program run: the stop report."""
+
+from __future__ import annotations
+
+from .documented import Described, doc
+from .inspection import Frame, Variable
+from .sessions import ExceptionInfo, Location, Program, Status
+
+
+class ReturnValue(Described):
+    type: str | None = doc("Type of the value.", "list")
+    value: str | None = doc("The value.", "[1, 2, 3]")
+    function: str | None = doc("Function that returned it.", "process_data")
+
+
+class SourceLine(Described):
+    line: int = doc("Line (1-indexed).", 42, ...)
+    text: str = doc("What is written there.", "    total += item", ...)
+
+
+class Change(Described):
+    name: str = doc("Variable that changed.", "total", ...)
+    old: str | None = doc("Its value before; null if it is new.", "3")
+    new: str | None = doc("Its value now.", "7")
+
+
+class Written(Described):
+    category: str = doc("stdout, stderr or console.", "stdout", ...)
+    output: str = doc("What was written.", "Processing...\n", ...)
+
+
+class Omission(Described):
+    what: str = doc("What was left out.", "3 more locals", ...)
+    get: str = doc("The call that gets it.", "GET /sessions/{id}/frames/0/variables", ...)
+
+
+class StopReport(Described):
+    """Where the program is now and what an agent needs to know there."""
+
+    session_id: str | None = doc("Identifier of the session.", "sess_a1b2c3d4")
+    status: Status = doc("State at this moment.", "paused", ...)
+    stop_reason: str | None = doc("Why it is paused.", "step")
+    current_location: Location | None = doc("Where it is paused.")
+    thread_id: int | None = doc("Thread that stopped.", 1)
+    timed_out: bool | None = doc("True when the wait ended before the program stopped.", True)
+    message: str | None = doc("More about a wait that ended too early.")
+    note: str | None = doc("More about the stop, such as a condition that raised.")
+    reason: str | None = doc("How the program ended.", "exited")
+    exit_code: int | None = doc("Exit code of a program that ended.", 0)
+    signal: str | None = doc("Signal that killed it.", "SIGKILL")
+    exception: ExceptionInfo | None = doc("Exception it stopped on.")
+    return_value: ReturnValue | None = doc("What the function returned, after step-out.")
+    hit_breakpoint_ids: list[str] | None = doc("Breakpoints that were hit.", ["bp_1"])
+    source: list[SourceLine] | None = doc("Source lines around the location.")
+    locals: list[Variable] | None = doc("Local variables, within the budget.")
+    changes: list[Change] | None = doc("Locals that changed since the last stop in this function.")
+    stack: list[Frame] | None = doc("Top of the call stack.")
+    output: list[Written] | None = doc("What the program wrote since the last report.")
+    omitted: list[Omission] | None = doc("What was left out, and the call that gets it.")
+
+
+class Continued(StopReport):
+    continued: bool | None = doc("True: execution was resumed.", True)
+
+
+class Launched(StopReport):
+    pid: int | None = doc("Process id of the program.", 12345)
+    program: Program | None = doc("What was launched.")
+
+
+class Attached(StopReport):
+    attached: bool = doc("Always true.", True, ...)
+    pid: int | None = doc("Process id of the program.", 12345)
+    host: str | None = doc("Where debugpy listens.", "localhost")
+    port: int | None = doc("Port on which debugpy listens.", 5678)

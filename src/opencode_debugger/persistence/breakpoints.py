@@ -1,0 +1,123 @@
+"""Breakpoints per project: saved on every change, there again in the next session for that project."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opencode_debugger.files import delete_file, read_json, write_json
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+
+Key = tuple[str, int] | str
+
+
+class Source(msgspec.Struct):
+    path: str
+
+
+class Definition(msgspec.Struct):
+    """One breakpoint as a client sets it: by source and line, or by function."""
+
+    source: Source | None = None
+    line: int | None = None
+    function: str | None = None
+    condition: str | None = None
+    hit_condition: str | None = None
+    log_message: str | None = None
+    enabled: bool = True
+
+    @property
+    def key(self) -> Key:
+        if self.function is not None:
+            return self.function
+        if self.source is None or self.line is None:
+            raise ValueError("a breakpoint needs source.path and line, or function")
+        return self.source.path, self.line
+
+
+Definitions = dict[Key, Definition]
+
+
+class BreakpointStore:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+
+    def load(self, project_root: str | Path) -> list[dict[str, Any]]:
+        """The project's breakpoints, oldest first, in the form in which they are set."""
+        with self._lock:
+            found = self._read(_real(project_root)) or {}
+        return [msgspec.to_builtins(definition) for definition in found.values()]
+
+    def upsert(self, project_root: str | Path, definitions: Iterable[dict[str, Any]]) -> None:
+        """Add these, or replace those at the same place; keys that are no part of a definition are left out."""
+        self._change(project_root, added=_by_key(definitions), removed=())
+
+    def remove(self, project_root: str | Path, definitions: Iterable[dict[str, Any]]) -> None:
+        self._change(project_root, added={}, removed=_by_key(definitions))
+
+    def path_of(self, project_root: str | Path) -> Path:
+        digest = hashlib.sha256(_real(project_root).encode("utf-8", "surrogatepass")).hexdigest()
+        return self.folder / f"{digest[:16]}.json"
+
+    def _change(self, project_root: str | Path, added: Definitions, removed: Iterable[Key]) -> None:
+        root = _real(project_root)
+        with self._lock:
+            before = self._read(root)
+            if before is None:
+                return
+            after = {**before, **added}
+            for key in removed:
+                after.pop(key, None)
+            if after != before:
+                self._save(root, after)
+
+    def _read(self, root: str) -> Definitions | None:
+        """None: a newer version of the relay wrote the file, which is then not ours to change."""
+        path = self.path_of(root)
+        nothing: Definitions | None = {}
+        found = read_json(path, nothing, _check)
+        if found is None:
+            log.warning("%s was written by a newer version: its breakpoints are neither restored nor changed", path)
+        return found
+
+    def _save(self, root: str, definitions: Definitions) -> None:
+        """A disk that refuses is told in the log; the session's breakpoints work all the same."""
+        path = self.path_of(root)
+        content = {"version": VERSION, "project_root": _printable(root), "breakpoints": list(definitions.values())}
+        try:
+            if definitions:
+                write_json(path, content)
+            else:
+                delete_file(path)
+        except (OSError, UnicodeEncodeError) as error:
+            log.warning("breakpoints of %r could not be saved: %s", root, error)
+
+
+def _real(project_root: str | Path) -> str:
+    return os.path.realpath(project_root)
+
+
+def _printable(root: str) -> str:
+    """Paths need not be UTF-8, JSON must be."""
+    return root.encode("utf-8", "backslashreplace").decode()
+
+
+def _by_key(definitions: Iterable[dict[str, Any]]) -> Definitions:
+    return {definition.key: definition for definition in msgspec.convert(list(definitions), list[Definition])}
+
+
+def _check(data: Any) -> Definitions | None:
+    if data["version"] > VERSION:
+        return None
+    return _by_key(data["breakpoints"])

@@ -1,0 +1,1 @@
+"""The service that every door calls: which sessions there are, and who holds them."""

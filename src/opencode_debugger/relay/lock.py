@@ -1,0 +1,49 @@
+"""One relay per data folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+class AlreadyRunning(Exception):
+    """Another relay holds the data folder."""
+
+
+class FolderLock:
+    """Held as long as the process lives: the kernel lets go of it however the process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "relay.lock"
+        self._descriptor: int | None = None
+
+    def acquire(self, about: dict[str, Any]) -> None:
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = self._holder(descriptor)
+            os.close(descriptor)
+            raise AlreadyRunning(
+                f"A relay is already running for {self._path.parent}{holder}. "
+                "Use that one, stop it, or start this one with another --data-dir."
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, msgspec.json.encode(about))
+        self._descriptor = descriptor
+
+    def _holder(self, descriptor: int) -> str:
+        try:
+            about = msgspec.json.decode(os.pread(descriptor, 1000, 0))
+            return f" at http://{about['host']}:{about['port']} (process {about['pid']})"
+        except (msgspec.DecodeError, KeyError, TypeError):
+            return ""
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

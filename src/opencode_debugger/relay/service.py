@@ -1,0 +1,326 @@
+"""Sessions by id: made, found again, asked, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.metadata
+import logging
+import os
+import platform
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from .. import __version__
+from ..adapters.processes import end_marked
+from ..config import Settings
+from ..errors import RelayError
+from ..files import make_folder
+from ..persistence.breakpoints import BreakpointStore
+from ..persistence.sessions import TombstoneStore
+from ..runner.handle import Handle
+from ..runner.paths import FINAL
+from ..runner.spawn import Spares, reap_all
+from .lock import FolderLock
+
+logger = logging.getLogger(__name__)
+
+CAPABILITIES = {
+    "supports_conditional_breakpoints": True,
+    "supports_hit_conditional_breakpoints": True,
+    "supports_log_points": True,
+    "supports_exception_breakpoints": True,
+    "supports_function_breakpoints": False,
+    "supports_evaluate": True,
+    "supports_set_variable": False,
+    "supports_restart": False,
+    "supports_attach": True,
+}
+LIVE = frozenset({"created", "launching", "running", "paused"})
+ENDING = 15.0
+
+
+@dataclass
+class Held:
+    """A session, its runner, and what the relay itself knows of it."""
+
+    handle: Handle
+    name: str
+    project_root: str | None
+    is_lost: bool = False
+
+
+class Relay:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._sessions: dict[str, Held] = {}
+        self._folder = settings.sessions_dir
+        self._spares = Spares(self._folder, settings.spare_runners)
+        self._creating = asyncio.Lock()
+        self._started = time.monotonic()
+        self._lock = FolderLock(settings.data_dir)
+        self._cleanups: set[asyncio.Task[None]] = set()
+
+    # Its own life.
+
+    def lock(self) -> None:
+        """Before anything else: two relays must not hold the same sessions."""
+        make_folder(self._settings.data_dir)
+        self._lock.acquire({"pid": os.getpid(), "host": self._settings.host, "port": self._settings.port})
+
+    async def start(self) -> None:
+        for folder in (self._folder, self._settings.breakpoints_dir):
+            make_folder(folder)
+        self._breakpoints = BreakpointStore(self._settings.breakpoints_dir)
+        self._tombstones = TombstoneStore(self._settings.data_dir)
+        await asyncio.gather(*(self._recover(folder) for folder in self._folder.iterdir() if folder.is_dir()))
+        self._spares.refill()
+
+    async def _recover(self, folder: Path) -> None:
+        """A runner that outlived an earlier relay is taken over; what is left of a dead one is removed."""
+        try:
+            handle = await Handle.connect(folder)
+            about = await handle.ask("describe")
+        except (OSError, RelayError):
+            await self._remove_remains(folder)
+            return
+        if about is None:
+            handle.is_ending = True
+            with contextlib.suppress(RelayError):
+                await handle.call("end")
+            await self._remove_remains(folder)
+            return
+        logger.info("session %s found again", folder.name)
+        self._hold(Held(handle, about["name"], about["project_root"]))
+
+    async def _remove_remains(self, folder: Path) -> None:
+        final = folder / FINAL
+        if final.exists():
+            with contextlib.suppress(msgspec.DecodeError, KeyError, OSError):
+                last = msgspec.json.decode(final.read_bytes())
+                self._tombstones.add(folder.name, last["last_status"], last["reason"], last["name"])
+        await asyncio.to_thread(end_marked, folder.name)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    async def stop(self) -> None:
+        """Ends every session: nothing of ours runs on."""
+        sessions = list(self._sessions)
+        await asyncio.gather(*(self.delete_session(id, False) for id in sessions), return_exceptions=True)
+        await self._spares.close()
+        await asyncio.gather(*self._cleanups, return_exceptions=True)
+        await asyncio.to_thread(reap_all, ENDING)
+        self._lock.release()
+
+    # Sessions.
+
+    async def create_session(self, options: dict[str, Any]) -> bytes:
+        root = options.get("project_root")
+        if root is not None:
+            root = _existing_folder(root)
+        _check_interpreter(options.get("python_path"))
+        async with self._creating:
+            await self._check_limit()
+            handle = await self._spares.take()
+            name = options.get("name") or f"session-{handle.session_id.removeprefix('sess_')}"
+            minutes = options.get("timeout_minutes")
+            restore = root is not None and options.get("restore_breakpoints", True)
+            config = {
+                "session_id": handle.session_id,
+                "name": name,
+                "project_root": root,
+                "python_path": options.get("python_path"),
+                "timeout_seconds": minutes * 60 if minutes else None,
+                "stop_on_entry": options.get("stop_on_entry", False),
+                "breakpoints": self._breakpoints.load(root) if restore and root else [],
+                "limits": self._settings.settings_for_runner(),
+            }
+            answer = await handle.call("configure", config)
+            self._hold(Held(handle, name, root))
+        return answer
+
+    async def _check_limit(self) -> None:
+        if len(self._sessions) < self._settings.max_sessions:
+            return
+        live = sum(summary["status"] in LIVE for summary in await self._summaries())
+        if live >= self._settings.max_sessions:
+            raise RelayError(
+                "SESSION_LIMIT_REACHED",
+                f"Maximum concurrent sessions ({self._settings.max_sessions}) reached",
+                max_sessions=self._settings.max_sessions,
+                active_sessions=live,
+            )
+
+    def _hold(self, held: Held) -> None:
+        handle = held.handle
+        self._sessions[handle.session_id] = held
+        handle.on_notice = lambda method, params: self._noticed(held, method, params)
+        handle.on_lost = lambda: self._lost(held)
+
+    def _noticed(self, held: Held, method: str, params: dict[str, Any]) -> None:
+        if method == "expired":
+            logger.info("session %s expired", held.handle.session_id)
+            held.handle.is_ending = True
+            self._tombstones.add(held.handle.session_id, params["last_status"], params["reason"], params["name"])
+
+    def _lost(self, held: Held) -> None:
+        """The runner is gone: as planned, or its session has failed."""
+        session_id = held.handle.session_id
+        if held.handle.is_ending:
+            self._sessions.pop(session_id, None)
+            self._later(self._remove_remains(held.handle.folder))
+        else:
+            logger.error("the runner of session %s ended unexpectedly", session_id)
+            held.is_lost = True
+            self._later(asyncio.to_thread(end_marked, session_id))
+
+    def _later(self, work: Any) -> None:
+        async def run() -> None:
+            await work
+
+        task = asyncio.get_running_loop().create_task(run())
+        self._cleanups.add(task)
+        task.add_done_callback(self._cleanups.discard)
+
+    async def list_sessions(self, status: str | None, offset: int, limit: int) -> bytes:
+        listed = [item for item in await self._summaries() if status in (None, item["status"])]
+        listed.sort(key=lambda item: (item["created_at"] or "", item["session_id"]))
+        page = listed[offset : offset + limit]
+        return msgspec.json.encode(
+            {
+                "items": page,
+                "total": len(listed),
+                "offset": offset,
+                "limit": limit,
+                "has_more": offset + len(page) < len(listed),
+            }
+        )
+
+    async def _summaries(self) -> list[dict[str, Any]]:
+        return list(await asyncio.gather(*(self._summary(held) for held in list(self._sessions.values()))))
+
+    async def _summary(self, held: Held) -> dict[str, Any]:
+        if not held.is_lost:
+            with contextlib.suppress(RelayError):
+                return dict(await held.handle.ask("summary"))
+        return {
+            "session_id": held.handle.session_id,
+            "name": held.name,
+            "status": "failed",
+            "created_at": None,
+            "program": None,
+        }
+
+    async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
+        held = self._find(session_id)
+        if held.is_lost:
+            return self._call_lost(held, operation)
+        answer = await held.handle.call(operation, params)
+        if held.project_root is not None:
+            self._remember_breakpoints(held.project_root, operation, answer)
+        return answer
+
+    def _find(self, session_id: str) -> Held:
+        held = self._sessions.get(session_id)
+        if held is not None:
+            return held
+        tombstone = self._tombstones.get(session_id)
+        if tombstone is not None:
+            raise RelayError(
+                "SESSION_EXPIRED",
+                f"Session '{session_id}' expired",
+                session_id=session_id,
+                last_status=tombstone.status,
+                reason=tombstone.reason,
+            )
+        raise RelayError(
+            "SESSION_NOT_FOUND", f"Session with ID '{session_id[:100]}' not found", session_id=session_id[:100]
+        )
+
+    def _call_lost(self, held: Held, operation: str) -> bytes:
+        """A session whose runner died can still be looked at and deleted."""
+        known = {"session_id": held.handle.session_id, "name": held.name, "status": "failed", "reason": "runner ended"}
+        if operation in ("info", "status", "report"):
+            return msgspec.json.encode(known)
+        raise RelayError(
+            "INVALID_SESSION_STATE",
+            "The process that held this session has ended unexpectedly",
+            current_state="failed",
+            suggestion="DELETE the session and create a new one",
+        )
+
+    def _remember_breakpoints(self, root: str, operation: str, answer: bytes) -> None:
+        if operation == "set_breakpoints":
+            self._breakpoints.upsert(root, msgspec.json.decode(answer)["breakpoints"])
+        elif operation == "remove_breakpoint":
+            self._breakpoints.remove(root, [msgspec.json.decode(answer)])
+
+    async def delete_session(self, session_id: str, force: bool) -> bytes:
+        held = self._find(session_id)
+        del self._sessions[session_id]
+        handle = held.handle
+        handle.is_ending = True
+        answer = msgspec.json.encode(
+            {
+                "session_id": session_id,
+                "deleted": True,
+                "final_status": "failed",
+                "exit_code": None,
+                "runtime_seconds": None,
+            }
+        )
+        if not held.is_lost:
+            with contextlib.suppress(RelayError, TimeoutError):
+                answer = await asyncio.wait_for(handle.call("end", {"force": force}), ENDING)
+            await handle.closed(ENDING)
+        await self._remove_remains(handle.folder)
+        return answer
+
+    # What is there.
+
+    def health(self) -> dict[str, Any]:
+        return {
+            "status": "healthy",
+            "version": __version__,
+            "uptime_seconds": int(time.monotonic() - self._started),
+            "active_sessions": len(self._sessions),
+            "debugpy_available": True,
+        }
+
+    def info(self) -> dict[str, Any]:
+        return {
+            "name": "OpenCode Debug Relay Server",
+            "version": __version__,
+            "api_version": "v1",
+            "python_version": platform.python_version(),
+            "debugpy_version": importlib.metadata.version("debugpy"),
+            "capabilities": {**CAPABILITIES, "max_sessions": self._settings.max_sessions},
+        }
+
+
+def _existing_folder(root: str) -> str:
+    path = os.path.abspath(os.path.expanduser(root))
+    if not os.path.isabs(os.path.expanduser(root)) or not os.path.isdir(path):
+        raise RelayError(
+            "INVALID_PARAMETER",
+            f"project_root {root[:200]!r} is not the absolute path of an existing folder",
+            field="project_root",
+            value=root[:200],
+            suggestion="Give the absolute path of the project's folder, or leave project_root out",
+        )
+    return path
+
+
+def _check_interpreter(path: str | None) -> None:
+    if path is not None and shutil.which(os.path.expanduser(path)) is None:
+        raise RelayError(
+            "INVALID_PARAMETER",
+            f"python_path {path[:200]!r} is not an executable file",
+            field="python_path",
+            value=path[:200],
+            suggestion="Give the path of a Python interpreter, such as /usr/bin/python3 or PROJECT/.venv/bin/python",
+        )

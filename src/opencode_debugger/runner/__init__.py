@@ -1,0 +1,1 @@
+"""One session in a process of its own, behind a unix socket."""

@@ -1,0 +1,170 @@
+"""Serves one Session to the relay, and ends both when nobody wants them any more."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..core.session import Config, Session
+from ..errors import RelayError
+from . import rpc
+from .paths import FINAL, SOCKET, socket_address
+
+logger = logging.getLogger(__name__)
+
+OPERATIONS = {
+    "info": "info",
+    "status": "status",
+    "summary": "summary",
+    "report": "report",
+    "ping": "ping",
+    "launch": "launch",
+    "attach": "attach",
+    "set_breakpoints": "set_breakpoints",
+    "list_breakpoints": "list_breakpoints",
+    "remove_breakpoint": "remove_breakpoint",
+    "continue": "continue_",
+    "pause": "pause",
+    "step_over": "step_over",
+    "step_into": "step_into",
+    "step_out": "step_out",
+    "threads": "threads",
+    "stack_trace": "stack_trace",
+    "scopes": "scopes",
+    "variables": "variables",
+    "frame_variables": "frame_variables",
+    "evaluate": "evaluate",
+    "output": "read_output",
+    "events": "events",
+}
+PASSIVE = frozenset({"info", "status", "summary"})
+"""Looking at a session does not keep it alive, or nobody would ever see that it is about to expire."""
+
+UNCONFIGURED = 60.0
+LOOK = 5.0
+
+
+class Server:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.session: Session | None = None
+        self._clients: set[asyncio.StreamWriter] = set()
+        self._unclaimed_since: float | None = time.monotonic()
+        self._done = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._done.set)
+        with socket_address(self.folder) as address:
+            server = await asyncio.start_unix_server(self._serve, address, limit=rpc.LONGEST_LINE)
+        os.chmod(self.folder / SOCKET, 0o600)
+        watch = loop.create_task(self._watch())
+        await self._done.wait()
+        watch.cancel()
+        server.close()
+        if self.session is not None:
+            await self.session.end("terminated")
+        for writer in list(self._clients):
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._clients.add(writer)
+        self._unclaimed_since = None
+        try:
+            while line := await reader.readline():
+                task = asyncio.get_running_loop().create_task(self._answer(line, writer))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        except (ConnectionError, ValueError) as error:
+            logger.warning("connection dropped: %s", error)
+        finally:
+            self._clients.discard(writer)
+            writer.close()
+            if not self._clients:
+                self._unclaimed_since = time.monotonic()
+                if self.session is None:
+                    self._done.set()  # a spare that lost its relay
+
+    async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
+        try:
+            call = rpc.decode_call(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            logger.warning("not a call: %s", error)
+            return
+        answer = await self._perform(call)
+        if call.id is not None and not writer.is_closing():
+            writer.write(answer)
+            with contextlib.suppress(ConnectionError):
+                await writer.drain()
+        if call.method == "end":
+            self._done.set()
+
+    async def _perform(self, call: rpc.Call) -> bytes:
+        id = call.id or 0
+        try:
+            return rpc.encode_result(id, await self._dispatch(call.method, call.params))
+        except RelayError as error:
+            return rpc.encode_fault(id, rpc.Fault.of(error))
+        except Exception as error:
+            logger.exception("%s failed", call.method)
+            return rpc.encode_fault(id, rpc.Fault(rpc.FAILED, f"{call.method} failed: {type(error).__name__}"))
+
+    async def _dispatch(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "configure":
+            return await self._configure(params)
+        if method == "describe":
+            return None if self.session is None else self.session.describe()
+        if method == "end" and self.session is None:
+            return None
+        if self.session is None:
+            raise RelayError("INTERNAL_ERROR", "The runner has no session yet")
+        if method not in PASSIVE:
+            self.session.debuggee.touch()
+        if method == "end":
+            return await self.session.end("deleted", **params)
+        result = getattr(self.session, OPERATIONS[method])(**params)
+        return await result if asyncio.iscoroutine(result) else result
+
+    async def _configure(self, params: dict[str, Any]) -> Any:
+        if self.session is not None:
+            raise RelayError("INTERNAL_ERROR", "The runner has a session already")
+        self.session = Session(msgspec.convert(params, Config))
+        await self.session.restore_breakpoints()
+        return self.session.created()
+
+    async def _watch(self) -> None:
+        """Ends the session when its time is up, with a relay or without."""
+        while True:
+            remaining = self._remaining()
+            if remaining <= 0:
+                await self._expire()
+                return
+            await asyncio.sleep(max(0.02, min(remaining, LOOK)))
+
+    def _remaining(self) -> float:
+        if self.session is None:
+            unclaimed = self._unclaimed_since
+            return UNCONFIGURED if unclaimed is None else UNCONFIGURED - (time.monotonic() - unclaimed)
+        remaining = self.session.remaining_seconds()
+        if self._unclaimed_since is not None:
+            remaining = min(remaining, self.session.timeout - (time.monotonic() - self._unclaimed_since))
+        return remaining
+
+    async def _expire(self) -> None:
+        if self.session is not None:
+            last = {"last_status": str(self.session.state), "reason": "timeout", "name": self.session.config.name}
+            await self.session.end("timeout")
+            (self.folder / FINAL).write_bytes(msgspec.json.encode(last))
+            for writer in self._clients:
+                writer.write(rpc.encode_call("expired", last))
+        self._done.set()

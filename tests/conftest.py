@@ -1,0 +1,52 @@
+"""One relay for the whole run, programs written on the spot, and nothing left behind."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from relays import Api, Relay, Session, left_running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left_running() -> Iterator[None]:
+    yield
+    deadline = time.monotonic() + 10
+    while left_running() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left_running() == []
+
+
+@pytest.fixture(scope="session")
+def relay(nothing_is_left_running: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
+    relay = Relay(tmp_path_factory.mktemp("relay") / "data").start()
+    yield relay
+    assert relay.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def api(relay: Relay) -> Iterator[Api]:
+    with Api(relay.base_url) as api:
+        yield api
+
+
+@pytest.fixture
+def session(api: Api) -> Iterator[Session]:
+    with api.session() as session:
+        yield session
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a program and gives its path."""
+
+    def write(text: str, name: str = "program.py") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+        return path
+
+    return write

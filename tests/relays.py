@@ -1,0 +1,210 @@
+"""A real relay for tests, and a small client that says what it expects."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+
+RUN_MARKER = "TEST_RUN_OF_THE_RELAY"
+RUN_ID = uuid.uuid4().hex
+"""In the environment of everything that this test run starts."""
+
+
+class ApiError(Exception):
+    def __init__(self, status: int, error: dict[str, Any]) -> None:
+        super().__init__(f"{status} {error['code']}: {error['message']} {error['details']}")
+        self.status = status
+        self.code: str = error["code"]
+        self.message: str = error["message"]
+        self.details: dict[str, Any] = error["details"]
+
+
+class Api:
+    """Calls that return `data`, or raise what the envelope says."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+        self.http = httpx2.Client(base_url=base_url, timeout=60)
+
+    def __enter__(self) -> Api:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def request(self, method: str, path: str, body: Any = None, **params: Any) -> Any:
+        answer = self.http.request(method, path, json=body, params=params or None)
+        envelope = answer.json()
+        if not envelope["success"]:
+            raise ApiError(answer.status_code, envelope["error"])
+        return envelope["data"]
+
+    def get(self, path: str, **params: Any) -> Any:
+        return self.request("GET", path, **params)
+
+    def post(self, path: str, body: Any = None, **params: Any) -> Any:
+        return self.request("POST", path, body, **params)
+
+    def delete(self, path: str, **params: Any) -> Any:
+        return self.request("DELETE", path, **params)
+
+    def session(self, **options: Any) -> Session:
+        return Session(self, self.post("/sessions", options)["session_id"])
+
+
+class Session:
+    """One session of the relay; `with` deletes it."""
+
+    def __init__(self, api: Api, session_id: str) -> None:
+        self.api = api
+        self.id = session_id
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.api.delete(f"/sessions/{self.id}", force="true")
+        except ApiError as error:
+            if error.code not in ("SESSION_NOT_FOUND", "SESSION_EXPIRED"):
+                raise
+
+    def get(self, path: str = "", **params: Any) -> Any:
+        return self.api.get(f"/sessions/{self.id}{path}", **params)
+
+    def post(self, path: str, body: Any = None, **params: Any) -> Any:
+        return self.api.post(f"/sessions/{self.id}{path}", body, **params)
+
+    def delete(self, path: str = "", **params: Any) -> Any:
+        return self.api.delete(f"/sessions/{self.id}{path}", **params)
+
+    def break_at(self, path: Path, *lines: int | str, **options: Any) -> list[dict[str, Any]]:
+        """Breakpoints at lines given by number or by `# @marker`."""
+        items = [{"source": {"path": str(path)}, "line": line_of(path, line), **options} for line in lines]
+        return self.post("/breakpoints", {"breakpoints": items})["breakpoints"]  # type: ignore[no-any-return]
+
+    def launch(self, script: Path | None = None, **options: Any) -> Any:
+        """Waits for the first stop or the end, unless told otherwise."""
+        target = {"script": str(script)} if script is not None else {}
+        return self.post("/launch", {**target, "wait": 30, **options})
+
+    def resume(self, **options: Any) -> Any:
+        return self.post("/continue", {"wait": 30, **options})
+
+    def step(self, how: str = "over", **options: Any) -> Any:
+        return self.post(f"/step-{how}", options or None)
+
+    def evaluate(self, expression: str, **options: Any) -> Any:
+        return self.post("/evaluate", {"expression": expression, **options})
+
+    def locals(self, frame_id: int = 0) -> dict[str, str]:
+        rows = self.get(f"/frames/{frame_id}/variables")["variables"]
+        return {row["name"]: row["value"] for row in rows}
+
+    def output(self, category: str | None = "stdout") -> str:
+        """Everything printed so far."""
+        text, cursor = "", None
+        while True:
+            params = {"cursor": cursor} if cursor else {}
+            page = self.get("/output", limit=1000, **params)
+            text += "".join(e["output"] for e in page["entries"] if category in (None, e["category"]))
+            cursor = page["next_cursor"]
+            if not page["has_more"]:
+                return text
+
+    def events(self, *types: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor = None
+        while True:
+            params = {"cursor": cursor} if cursor else {}
+            page = self.get("/events", limit=1000, **params)
+            found += page["events"]
+            cursor = page["next_cursor"]
+            if not page["has_more"]:
+                return [event for event in found if not types or event["type"] in types]
+
+
+def line_of(path: Path, line: int | str) -> int:
+    """A line number, or the number of the line that ends in `# @name`."""
+    if isinstance(line, int):
+        return line
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if re.search(rf"# @{re.escape(line)}\b", text):
+            return number
+    raise AssertionError(f"no line marked # @{line} in {path}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Relay:
+    """A relay in a process of its own, as a user starts it."""
+
+    def __init__(self, data_dir: Path, port: int | None = None, **settings: Any) -> None:
+        self.data_dir = data_dir
+        self.port = port or free_port()
+        self.settings = {"max_sessions": 100, **settings}
+        self.log = data_dir.parent / f"relay-{self.port}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/api/v1"
+
+    def start(self) -> Relay:
+        names = {f"OPENCODE_DEBUG_{name.upper()}": str(value) for name, value in self.settings.items()}
+        command = [sys.executable, "-m", "opencode_debugger", "serve"]
+        command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                command, env={**os.environ, **names, RUN_MARKER: RUN_ID}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                if httpx2.get(f"{self.base_url}/health").status_code == 200:
+                    return self
+            except httpx2.TransportError:
+                time.sleep(0.02)
+        raise AssertionError(f"the relay did not start:\n{self.log.read_text()}")
+
+    def kill(self) -> None:
+        """As a crash would: its runners live on."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """As Ctrl-C would."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(timeout=60)
+
+
+def left_running() -> list[str]:
+    """Processes of this test run that are still there."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get(RUN_MARKER) == RUN_ID:
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(f"{process.pid}: {' '.join(process.cmdline())}")
+        except psutil.Error:
+            continue
+    return found

@@ -1,0 +1,104 @@
+"""A relay without sessions, and the REST door in front of it on a real port."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import uvicorn
+
+from opencode_debugger.app import create_app
+from opencode_debugger.errors import RelayError
+
+
+class StubRelay:
+    """Remembers the last call and answers with it; sessions named after an error raise it."""
+
+    def __init__(self) -> None:
+        self.last: tuple[str, Any] = ("", None)
+        self.status = "healthy"
+        self.running = False
+
+    async def create_session(self, options: dict[str, Any]) -> bytes:
+        self.last = ("create_session", options)
+        return b'{"session_id":"sess_1","status":"created","created_at":"2026-01-13T10:30:00.000Z"}'
+
+    async def list_sessions(self, status: str | None, offset: int, limit: int) -> bytes:
+        self.last = ("list_sessions", {"status": status, "offset": offset, "limit": limit})
+        return b'{"items":[],"total":0,"offset":0,"limit":100,"has_more":false}'
+
+    async def delete_session(self, session_id: str, force: bool) -> bytes:
+        self.last = ("delete_session", {"force": force})
+        return b'{"session_id":"sess_1","deleted":true}'
+
+    async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
+        self.last = (operation, params)
+        if session_id == "broken":
+            raise ZeroDivisionError("a secret")
+        if session_id == "unknown":
+            raise RelayError("SESSION_NOT_FOUND", "Session with ID 'unknown' not found", session_id=session_id)
+        if session_id == "odd":
+            raise RelayError("DEBUGPY_ERROR", "lone \ud800", status=502, value=10**30)
+        return b'{"status":"paused"}'
+
+    def health(self) -> dict[str, Any]:
+        return {"status": self.status, "version": "1", "uptime_seconds": 1, "active_sessions": 0}
+
+    def info(self) -> dict[str, Any]:
+        return {"name": "OpenCode Debug Relay Server"}
+
+    async def start(self) -> None:
+        self.running = True
+
+    async def stop(self) -> None:
+        self.running = False
+
+
+@dataclass
+class StubSettings:
+    host: str = "127.0.0.1"
+    port: int = 5679
+    allowed_origins: tuple[str, ...] = ("https://trusted.example",)
+    max_body_bytes: int = 10_000
+
+
+class Door:
+    """The REST door, served on a free port."""
+
+    def __init__(self, port: int, relay: StubRelay) -> None:
+        self.port = port
+        self.relay = relay
+        self.client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False)
+
+    def raw(self, request: bytes) -> bytes:
+        """Exactly these bytes on the wire, and everything that comes back."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+            connection.sendall(request.replace(b"PORT", str(self.port).encode()))
+            answer = b""
+            while data := connection.recv(65536):
+                answer += data
+        return answer
+
+
+@contextmanager
+def served() -> Iterator[Door]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    relay = StubRelay()
+    app = create_app(relay, StubSettings())
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    door = Door(listener.getsockname()[1], relay)
+    try:
+        door.client.get("/api/v1/health")
+        yield door
+    finally:
+        door.client.close()
+        server.should_exit = True
+        thread.join(10)
+        listener.close()
