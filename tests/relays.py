@@ -169,9 +169,8 @@ class Relay:
         command = [sys.executable, "-m", "opencode_debugger", "serve"]
         command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                command, env={**os.environ, **names, RUN_MARKER: RUN_ID}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
+            env = {**os.environ, **names, RUN_MARKER: RUN_ID}
+            self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -202,9 +201,9 @@ def left_running() -> list[str]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.pid != os.getpid() and process.environ().get(RUN_MARKER) == RUN_ID:
-                if process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(f"{process.pid}: {' '.join(process.cmdline())}")
+            ours = process.pid != os.getpid() and process.environ().get(RUN_MARKER) == RUN_ID
+            if ours and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(f"{process.pid}: {' '.join(process.cmdline())}")
         except psutil.Error:
             continue
     return found

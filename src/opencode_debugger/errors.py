@@ -13,7 +13,8 @@ class ErrorSpec(NamedTuple):
 CATALOGUE: dict[str, ErrorSpec] = {
     "SESSION_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions to list active sessions"),
     "SESSION_LIMIT_REACHED": ErrorSpec(
-        429, "DELETE a session you no longer need (GET /api/v1/sessions lists them), or raise OPENCODE_DEBUG_MAX_SESSIONS"
+        429,
+        "DELETE a session you no longer need (GET /api/v1/sessions lists them), or raise OPENCODE_DEBUG_MAX_SESSIONS",
     ),
     "SESSION_EXPIRED": ErrorSpec(
         410, "Create a new session with POST /api/v1/sessions; a larger timeout_minutes keeps it longer"
@@ -26,7 +27,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
         400, "Check the path, or leave out strict: the breakpoint then waits for the file to appear"
     ),
     "THREAD_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions/{id}/threads to list threads"),
-    "FRAME_NOT_FOUND": ErrorSpec(404, "Frames change when the program runs: ask GET /api/v1/sessions/{id}/stacktrace again"),
+    "FRAME_NOT_FOUND": ErrorSpec(
+        404, "Frames change when the program runs: ask GET /api/v1/sessions/{id}/stacktrace again"
+    ),
     "VARIABLE_NOT_FOUND": ErrorSpec(
         404, "References end when the program runs: ask GET /api/v1/sessions/{id}/scopes again"
     ),
@@ -50,7 +53,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "PAYLOAD_TOO_LARGE": ErrorSpec(413, "Send a smaller body"),
     "UNSUPPORTED_MEDIA_TYPE": ErrorSpec(415, "Send the header Content-Type: application/json"),
     "HOST_NOT_ALLOWED": ErrorSpec(421, "Address the relay by a loopback name: http://127.0.0.1:PORT"),
-    "ORIGIN_NOT_ALLOWED": ErrorSpec(403, "Web pages may not drive the relay; list trusted origins in OPENCODE_DEBUG_ALLOWED_ORIGINS"),
+    "ORIGIN_NOT_ALLOWED": ErrorSpec(
+        403, "Web pages may not drive the relay; list trusted origins in OPENCODE_DEBUG_ALLOWED_ORIGINS"
+    ),
     "UNAUTHORIZED": ErrorSpec(401, "Send the header Authorization: Bearer TOKEN"),
     "FORBIDDEN": ErrorSpec(403, "Use a token that has the scope named in details"),
     "NOT_SUPPORTED": ErrorSpec(400, "GET /api/v1/info lists what this debugger can do"),

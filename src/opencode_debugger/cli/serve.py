@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import socket
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
@@ -23,6 +26,20 @@ OpenCode Debug Relay {version}
   Stop      Ctrl-C (ends all sessions and their programs)
 
 """
+
+
+class Server(uvicorn.Server):
+    """Being told to stop is no failure: uvicorn would raise the signal again when it is done."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        wanted = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in wanted}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def serve(**overrides: Any) -> int:
@@ -75,7 +92,7 @@ def run(settings: Settings, listener: socket.socket) -> int:
         file=sys.stderr,
         flush=True,
     )
-    server = uvicorn.Server(
+    server = Server(
         uvicorn.Config(
             create_app(relay, settings),
             log_config=None,

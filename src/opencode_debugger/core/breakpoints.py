@@ -115,9 +115,14 @@ class BreakpointTable:
                 "Function breakpoints are not available",
                 suggestion="Set a breakpoint on the first line inside the function",
             )
-        wanted = {name: item.get(name) for name in ("condition", "hit_condition", "log_message")}
-        path = self._resolve(item["path"], index, bool(item.get("relative_ok")))
-        return Breakpoint(path=path, line=item["line"], enabled=item.get("enabled", True), **wanted)
+        return Breakpoint(
+            path=self._resolve(item["path"], index, bool(item.get("relative_ok"))),
+            line=item["line"],
+            condition=item.get("condition"),
+            hit_condition=item.get("hit_condition"),
+            log_message=item.get("log_message"),
+            enabled=item.get("enabled", True),
+        )
 
     def _resolve(self, path: str, index: int, relative_ok: bool) -> str:
         if os.path.isabs(path):
@@ -197,7 +202,9 @@ async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
         )
     if strict and not verdict.verified:
         nearest = verdict.suggestion
-        advice = {"suggestion": f"Try line {nearest['line']} which contains: {nearest['text']!r}"} if nearest else {}
+        advice: dict[str, Any] = {}
+        if nearest:
+            advice["suggestion"] = f"Try line {nearest['line']} which contains: {nearest['text']!r}"
         raise RelayError(
             "BREAKPOINT_INVALID_LINE",
             f"Cannot set breakpoint at line {bp.line}: {source.why_not(bp.line)}",

@@ -30,6 +30,7 @@ class Debuggee:
         self.state = State.CREATED
         self.stop: Stop | None = None
         self.end: End | None = None
+        self.ended_at: float | None = None
         self.adapter: Adapter | None = None
         self.modules: dict[str, str] = {}
         """names of loaded modules by path"""
@@ -147,15 +148,11 @@ class Debuggee:
             self._pump = None
         if self.state in ENDED or self.state is State.CREATED:
             return
-        self.end, self.stop = end, None
+        self.end, self.stop, self.ended_at = end, None, time.monotonic()
         self.state = State.TERMINATED
         self.touch()
         self.log.add("terminated", end.to_event())
         self._resolve(end)
-
-    def fail(self, reason: str) -> None:
-        self.end, self.stop, self.state = End(None, reason), None, State.FAILED
-        self._resolve(self.end)
 
     def _resolve(self, outcome: Outcome) -> None:
         if self._run is not None and not self._run.done():

@@ -72,19 +72,17 @@ class Session:
         self._started = time.monotonic()
         self._program: dict[str, Any] | None = None
         self._ran_from: float | None = None
-        self._ran_to: float | None = None
         self._watch: asyncio.Task[None] | None = None
         log = EventLog(limits.event_log_max, limits.output_buffer_max_bytes)
         self.breakpoints = BreakpointTable(config.project_root)
         self.debuggee = Debuggee(log, self.breakpoints)
         self.reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
         self.adapter = DebugpyAdapter(
-            self.id, self.debuggee, limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
+            self.id, self.python_path, self.debuggee, limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
         )
 
     async def restore_breakpoints(self) -> None:
         """Those of the project that still make sense; a line that is gone is no reason to refuse a session."""
-        await self._identify_interpreter()
         for definition in self.config.breakpoints:
             item = {**definition, "path": (definition.get("source") or {}).get("path"), "function": None}
             with contextlib.suppress(RelayError, KeyError, TypeError):
@@ -92,9 +90,6 @@ class Session:
                 self.breakpoints.place(drafts[0])
         self._watch_missing_files()
 
-    async def _identify_interpreter(self) -> None:
-        with contextlib.suppress(RelayError):  # launching says what is wrong with it
-            await self.adapter.identify(self.python_path)
 
     @property
     def python_path(self) -> str:
@@ -253,7 +248,7 @@ class Session:
             await self._undo_launch(error)
             raise
         key = {"file": "script", "module": "module", "code": "code"}[kind]
-        self._program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env, "console": "internalConsole"}
+        self._program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
         if self.state is State.LAUNCHING:
             self.debuggee.state = State.RUNNING
         answer = await self._answer(run, self._seconds(wait, 0), fields, budget)
@@ -295,7 +290,7 @@ class Session:
             raise RelayError(
                 "ATTACH_FAILED",
                 f"Attaching to process {pid} by its id is not available",
-                suggestion="Start the target with: python -m debugpy --listen 127.0.0.1:PORT script.py, and attach to the port",
+                suggestion="Start it with: python -m debugpy --listen 127.0.0.1:PORT script.py, and attach to the port",
             )
         run = self.debuggee.begin_run(State.LAUNCHING)
         self.debuggee.adapter = self.adapter
@@ -316,8 +311,6 @@ class Session:
     async def set_breakpoints(
         self, breakpoints: list[dict[str, Any]], strict: bool = False, single: bool = False
     ) -> dict[str, Any]:
-        if self.adapter.interpreter is None:
-            await self._identify_interpreter()
         drafts = await self.breakpoints.check(breakpoints, strict, self.adapter)
         placed = [self.breakpoints.place(draft) for draft in drafts]
         await self._send_breakpoints({bp.path for bp, _ in placed})
@@ -541,7 +534,7 @@ class Session:
     def _runtime(self) -> float:
         if self._ran_from is None:
             return 0.0
-        return round((self._ran_to or time.monotonic()) - self._ran_from, 3)
+        return round((self.debuggee.ended_at or time.monotonic()) - self._ran_from, 3)
 
 
 def _invalid(name: str, value: str, what: str, suggestion: str) -> RelayError:

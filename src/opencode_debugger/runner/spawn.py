@@ -24,16 +24,7 @@ async def start_runner(sessions: Path) -> Handle:
     """A new runner in a folder of its own, whose name is the id of its future session."""
     folder = sessions / f"sess_{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
-    with open(folder / LOG, "ab", opener=_private) as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "opencode_debugger.runner", str(folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            close_fds=True,
-        )
-    _reap(process)
+    process = _start_process(folder)
     async with asyncio.timeout(START_TIMEOUT):
         while True:
             with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
@@ -41,6 +32,19 @@ async def start_runner(sessions: Path) -> Handle:
             if process.poll() is not None:
                 raise RuntimeError(f"runner ended at once: {(folder / LOG).read_text(errors='replace')[-2000:]}")
             await asyncio.sleep(POLL)
+
+
+def _start_process(folder: Path) -> subprocess.Popen[bytes]:
+    with open(folder / LOG, "ab", opener=_private) as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "opencode_debugger.runner", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    _reap(process)
+    return process
 
 
 def _private(path: str, flags: int) -> int:

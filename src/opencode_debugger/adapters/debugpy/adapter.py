@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import os
 import secrets
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from ...dap.channel import Channel, ChannelClosed, RequestFailed
 from ...dap.messages import Event
 from ...errors import RelayError
 from .. import processes
-from ..base import AttachSpec, Bound, DebuggerBreakpoint, LaunchSpec, Listener, StopEvent
+from ..base import AttachSpec, Bound, DebuggerBreakpoint, Groups, LaunchSpec, Listener, StopEvent
 from . import interpreter as interpreters
 from .probe import INSIDE, Probe
 
@@ -53,8 +54,11 @@ ENVIRONMENT = {
 class DebugpyAdapter:
     name = "debugpy"
 
-    def __init__(self, session_id: str, listener: Listener, timeout: float, launch_timeout: float) -> None:
+    def __init__(
+        self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
+    ) -> None:
         self._session_id = session_id
+        self._python_path = python_path
         self._listener = listener
         self._timeout = timeout
         self._launch_timeout = launch_timeout
@@ -66,26 +70,27 @@ class DebugpyAdapter:
         self._smart: dict[str, set[int]] = {}
         """by file: breakpoints whose conditions live in the program"""
         self._first_reference = 1000
-        self.interpreter: interpreters.Interpreter | None = None
+        # Known by the time it is needed: asking takes longer than creating a session.
+        self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
+        self._identified.add_done_callback(lambda task: task.exception())
         self.pid: int | None = None
         self.capabilities: dict[str, bool] = {}
 
-    async def identify(self, path: str) -> interpreters.Interpreter:
-        self.interpreter = await interpreters.identify(path)
-        return self.interpreter
+    async def _interpreter(self, path: str) -> interpreters.Interpreter:
+        if path == self._python_path:
+            return await asyncio.shield(self._identified)
+        return await interpreters.identify(path)
 
     async def check_launch(self, spec: LaunchSpec) -> None:
         """Everything that can be known before the program starts."""
-        interpreter = await self.identify(spec.interpreter)
+        interpreter = await self._interpreter(spec.interpreter)
         if spec.kind == "file":
             await interpreters.check_syntax(spec.target, interpreter)
         elif spec.kind == "code":
             await interpreters.check_code(spec.target, interpreter)
 
-    async def launch(
-        self, spec: LaunchSpec, breakpoints: dict[str, list[DebuggerBreakpoint]], stop_on: list[str]
-    ) -> None:
-        interpreter = await self.identify(spec.interpreter)
+    async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None:
+        interpreter = await self._interpreter(spec.interpreter)
         token = secrets.token_urlsafe(16)
         loop = asyncio.get_running_loop()
         arrived: asyncio.Future[Channel] = loop.create_future()
@@ -120,7 +125,8 @@ class DebugpyAdapter:
     async def _connection(self, arrived: asyncio.Future[Channel]) -> Channel:
         assert self._program is not None
         ended = self._program.ended
-        await asyncio.wait([arrived, ended], timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
+        either: list[asyncio.Future[Any]] = [arrived, ended]
+        await asyncio.wait(either, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
         if arrived.done():
             return arrived.result()
         if ended.done():
@@ -162,9 +168,7 @@ class DebugpyAdapter:
         if not secrets.compare_digest(str(body.get("clientAccessToken")), token):
             raise RelayError("LAUNCH_FAILED", "Something other than the program connected to its debug port")
 
-    async def attach(
-        self, spec: AttachSpec, breakpoints: dict[str, list[DebuggerBreakpoint]], stop_on: list[str]
-    ) -> None:
+    async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
         loop = asyncio.get_running_loop()
         arrived: asyncio.Future[Channel] = loop.create_future()
         where = f"{spec.host}:{spec.port}"
@@ -175,21 +179,25 @@ class DebugpyAdapter:
                 await self._configure("attach", {}, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
         except TimeoutError:
             await self.end(0)
-            raise RelayError("ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} within {spec.connect_timeout:g} s") from None
+            raise RelayError(
+                "ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} within {spec.connect_timeout:g} s"
+            ) from None
         except OSError as error:
             raise RelayError("ATTACH_REFUSED", f"No connection to {where}: {error.strerror or error}") from error
         except RelayError as error:
             await self.end(0)
             if error.code == "DEBUGPY_TIMEOUT":
                 raise RelayError("ATTACH_TIMEOUT", f"The debugger at {where} does not answer") from error
-            raise RelayError("ATTACH_FAILED", f"What listens at {where} is not a debugger that can be attached to: {error.message}") from error
+            raise RelayError(
+                "ATTACH_FAILED", f"What listens at {where} is not a debugger that can be attached to: {error.message}"
+            ) from error
 
     async def _configure(
         self,
         command: str,
         arguments: dict[str, Any],
         just_my_code: bool,
-        breakpoints: dict[str, list[DebuggerBreakpoint]],
+        breakpoints: Groups,
         stop_on: list[str],
         timeout: float | None = None,
     ) -> None:
@@ -236,7 +244,8 @@ class DebugpyAdapter:
                 "DEBUGPY_TIMEOUT", f"The debugger did not answer {command} within {timeout:g} s", operation=command
             ) from error
         except ChannelClosed as error:
-            raise RelayError("DEBUGPY_ERROR", f"Connection to the debugger lost during {command}", status=502) from error
+            message = f"Connection to the debugger lost during {command}"
+            raise RelayError("DEBUGPY_ERROR", message, status=502) from error
 
     def _event(self, event: Event) -> None:
         body = event.body or {}
@@ -307,7 +316,13 @@ class DebugpyAdapter:
         gone = self._smart.get(path, set()) - numbers
         if smart or gone:
             rules = [
-                {"number": bp.number, "condition": bp.condition, "hit_condition": bp.hit_condition, "log": bp.log_message, "hits": bp.hits}
+                {
+                    "number": bp.number,
+                    "condition": bp.condition,
+                    "hit_condition": bp.hit_condition,
+                    "log": bp.log_message,
+                    "hits": bp.hits,
+                }
                 for bp in smart
             ]
             await self._aside("define", rules=rules, forget=sorted(gone))
@@ -369,11 +384,8 @@ class DebugpyAdapter:
     async def children(
         self, frame: int, reference: int, start: int, count: int, filter: str | None, limit: int
     ) -> dict[str, Any]:
-        return dict(
-            await self._in_frame(
-                frame, "children", reference=reference, start=start, count=count, filter=filter, limit=limit, seconds=VALUES
-            )
-        )
+        page = {"reference": reference, "start": start, "count": count, "filter": filter, "limit": limit}
+        return dict(await self._in_frame(frame, "children", VALUES, seconds=VALUES, **page))
 
     async def locals(self, frame: int, budget: int, names: int) -> dict[str, Any]:
         return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES))
@@ -393,8 +405,11 @@ class DebugpyAdapter:
             return None  # the stop is not an exception any more, or never was
 
     async def examine(self, path: str) -> dict[str, Any]:
-        interpreter = self.interpreter or await self.identify("python3")
-        return dict(await interpreters.examine(path, interpreter))
+        try:
+            interpreter = await asyncio.shield(self._identified)
+        except RelayError:
+            interpreter = await interpreters.identify(sys.executable)  # launching says what is wrong with the other
+        return await interpreters.examine(path, interpreter)
 
     def check_expression(self, text: str) -> Any:
         return interpreters.check_expression(text)

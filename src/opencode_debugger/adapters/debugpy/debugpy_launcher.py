@@ -3,29 +3,31 @@
 Runs on Python 3.8 and newer. debugpy hides files with this name from stacks and stepping.
 """
 
+from __future__ import annotations
+
+import importlib.util
 import json
 import os
 import sys
 import time
+from typing import Any
 
 
-def load_package(name, folder):
+def load_package(name: str, folder: str) -> Any:
     """Makes a folder importable under a name of ours, without touching sys.path."""
-    import importlib.util
-
     init = os.path.join(folder, "__init__.py")
     spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-def load_debugpy(folder):
+def load_debugpy(folder: str) -> Any:
     """The relay's own debugpy, whether or not the interpreter has one."""
     sys.path.insert(0, os.path.dirname(folder))
     try:
-        import debugpy
         from debugpy.common import log
 
         # It lists every installed package, twice: 0.3 s before the first line runs.
@@ -33,23 +35,23 @@ def load_debugpy(folder):
         from debugpy.server import cli
     finally:
         del sys.path[0]
-    return debugpy, cli
+    return cli
 
 
 class NoNap:
     """The time module without sleep(): pydevd sleeps 0.1 s after connecting, for nothing."""
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(time, name)
 
-    def sleep(self, seconds):
+    def sleep(self, seconds: float) -> None:
         pass
 
 
-def connect_quickly(cli, pydevd):
+def connect_quickly(cli: Any, pydevd: Any) -> None:
     connect = cli.start_debugging
 
-    def start_debugging(argv_0):
+    def start_debugging(argv_0: str) -> None:
         pydevd.time = NoNap()
         try:
             connect(argv_0)
@@ -62,17 +64,17 @@ def connect_quickly(cli, pydevd):
 class Impatient:
     """Stands in for the event on which pydevd's last thread waits 0.2 s at a time while the program ends."""
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: float | None = None) -> None:
         time.sleep(0.01)
 
-    def set(self):
+    def set(self) -> None:
         pass
 
 
-def end_quickly(pydevd):
+def end_quickly(pydevd: Any) -> None:
     """pydevd waits half a second for a reader that cannot end; only the writer has something left to do."""
 
-    def wait_for_writer(self, timeout):
+    def wait_for_writer(self: Any, timeout: float) -> None:
         writer = self.writer
         if writer is not None:
             writer.join(timeout)
@@ -82,11 +84,11 @@ def end_quickly(pydevd):
         setattr(pydevd.PyDB, name, wait_for_writer)
 
 
-def hide_own_frames(launcher_file, debugger_folder):
+def hide_own_frames(launcher_file: str, debugger_folder: str) -> None:
     """An uncaught exception is printed as if Python itself had run the program."""
     hook = sys.excepthook
 
-    def excepthook(kind, value, trace):
+    def excepthook(kind: Any, value: Any, trace: Any) -> None:
         first = trace
         while first is not None:
             name = first.tb_frame.f_code.co_filename
@@ -98,13 +100,13 @@ def hide_own_frames(launcher_file, debugger_folder):
     sys.excepthook = excepthook
 
 
-def main():
+def main() -> None:
     config = json.loads(os.environ.pop("OPENCODE_DEBUG_LAUNCH"))
     for name in config["remove_environment"]:
         os.environ.pop(name, None)
     if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
         del sys.path[0]  # the folder of this file
-    debugpy, cli = load_debugpy(config["debugpy"])
+    cli = load_debugpy(config["debugpy"])
     import pydevd
 
     connect_quickly(cli, pydevd)

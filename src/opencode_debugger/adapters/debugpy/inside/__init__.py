@@ -65,18 +65,19 @@ def call(method: str, argument: str, token: int = 0) -> handles.Reply:
 
 def _frame() -> Any:
     """The frame that debugpy was asked to evaluate in."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_name != "evaluate_expression":
+    frame: Any = sys._getframe(1)
+    while frame.f_code.co_name != "evaluate_expression":
         frame = frame.f_back
     return frame.f_locals["frame"]
 
 
 def _namespace() -> Dict[str, Any]:
     """Globals and locals in one, as debugpy made it; what changes here it writes back to the frame."""
-    frame = sys._getframe(1)
+    frame: Any = sys._getframe(1)
     while frame.f_code.co_filename != "<string>":
         frame = frame.f_back
-    return frame.f_globals
+    namespace: Dict[str, Any] = frame.f_globals
+    return namespace
 
 
 def _deadline(seconds: float) -> float:

@@ -29,12 +29,13 @@ class Awaiting:
         self.done = threading.Lock()
         self.done.acquire()
         context = contextvars.copy_context()
-        self.thread: Any = threading.Thread(
+        thread: Any = threading.Thread(
             target=context.run, args=(self._work, codes, namespace), name="evaluate await", daemon=True
         )
-        self.thread.pydev_do_not_trace = True
-        self.thread.is_pydev_daemon_thread = True
-        self.thread.start()
+        thread.pydev_do_not_trace = True
+        thread.is_pydev_daemon_thread = True
+        self.thread = thread
+        thread.start()
 
     def wait(self) -> Any:
         while not self.done.acquire(timeout=_LOOK_SECONDS):

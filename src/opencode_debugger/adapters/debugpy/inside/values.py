@@ -184,29 +184,39 @@ def _ancestor(obj: Any, parent: Optional[Handle]) -> Optional[Handle]:
 def _row(
     name: str, obj: Any, text: str, cut: bool, reply: Reply, parent: Optional[Handle], ancestor: Optional[Handle]
 ) -> Json:
-    try:
-        members = Members(obj)
-    except Exception:
-        members = Members(None)
-    reference = 0
-    if members.attributes or members.items:
-        reference = reply.keep(ancestor or HANDLES.add(name, obj, parent))
+    cls = type(obj)
     row: Json = {
         "name": name,
         "value": text,
         "type": type_name(obj),
-        "variables_reference": reference,
-        "named_variables": members.named,
-        "indexed_variables": members.indexed,
+        "variables_reference": 0,
+        "named_variables": 0,
+        "indexed_variables": 0,
     }
-    length = known_length(obj, members)
-    hint = presentation_hint(obj, members)
-    if length is not None:
-        row["length"] = length
     if cut:
         row["truncated"] = True
+    if type(cls) is type and cls in raw.ATOMS:  # most locals: worth a short cut
+        if cls in raw.TEXTS:
+            row["length"] = len(obj)
+        return row
+    try:
+        _add_members(row, obj, reply, parent, ancestor)
+    except Exception:  # it changed while we looked: the row stands without them
+        pass
+    return row
+
+
+def _add_members(row: Json, obj: Any, reply: Reply, parent: Optional[Handle], ancestor: Optional[Handle]) -> None:
+    members = Members(obj)
+    length = known_length(obj, members)
+    hint = presentation_hint(obj, members)
+    if members.attributes or members.items:
+        row["variables_reference"] = reply.keep(ancestor or HANDLES.add(row["name"], obj, parent))
+        row["named_variables"] = members.named
+        row["indexed_variables"] = members.indexed
+    if length is not None:
+        row["length"] = length
     if ancestor is not None:
         row["circular"] = True
     if hint is not None:
         row["presentation_hint"] = hint
-    return row
