@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,18 @@ class Api:
 
     def session(self, **options: Any) -> Session:
         return Session(self, self.post("/sessions", options)["session_id"])
+
+
+def refusal(status: int, code: str, call: Callable[..., Any], *args: Any, **options: Any) -> ApiError:
+    """The error that a call must end in; each says what to do next."""
+    try:
+        answer = call(*args, **options)
+    except ApiError as error:
+        assert (error.status, error.code) == (status, code), error
+        assert error.message
+        assert len(error.details["suggestion"]) > 10
+        return error
+    raise AssertionError(f"expected {status} {code}, but it was done: {answer}")
 
 
 class Session:

@@ -35,14 +35,14 @@ structures = st.recursive(
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, database=None)
 @given(structures)
 def test_short_builtin_structures_look_exactly_like_repr(value: Any) -> None:
     assert render(value, 100_000, None) == (repr(value), False)
     assert render(value, len(repr(value)), None) == (repr(value), False)
 
 
-@settings(deadline=None)
+@settings(deadline=None, database=None)
 @given(structures, st.integers(min_value=0, max_value=200))
 def test_the_limit_is_never_exceeded(value: Any, limit: int) -> None:
     text, truncated = render(value, limit, None)

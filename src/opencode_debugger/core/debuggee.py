@@ -39,6 +39,8 @@ class Debuggee:
         self._stops: asyncio.Queue[StopEvent] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
         self._condition_errors: dict[int, str] = {}
+        self._leaving: str | None = None
+        """the function that a step out leaves"""
 
     def touch(self) -> None:
         self.last_activity = time.monotonic()
@@ -121,7 +123,8 @@ class Debuggee:
             return
         adapter.drain()
         self.output.flush()
-        stop = Stop(event, frames, self._count_hits(event, frames), exception)
+        left = self._leaving if event.reason == "step" else None
+        stop = Stop(event, frames, self._count_hits(event, frames), exception, left)
         errors = [self._condition_errors.pop(number, None) for number in event.hit_numbers]
         stop.note = next((f"Condition raised {error}" for error in errors if error), None)
         self.stop, self.state = stop, State.PAUSED
@@ -160,8 +163,9 @@ class Debuggee:
 
     # Running and waiting.
 
-    def begin_run(self, state: State = State.RUNNING) -> asyncio.Future[Outcome]:
+    def begin_run(self, state: State = State.RUNNING, leaving: str | None = None) -> asyncio.Future[Outcome]:
         """From now on the next stop or end belongs to this run, whoever waits for it."""
+        self._leaving = leaving
         self._run = asyncio.get_running_loop().create_future()
         self.state, self.stop = state, None
         self.touch()

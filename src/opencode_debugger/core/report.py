@@ -77,19 +77,16 @@ class Reporter:
             _omit(report, f"{hidden} more frames", "GET /sessions/{id}/stacktrace?start_frame=" + str(STACK_TOP))
 
     async def _add_values(self, report: dict[str, Any], stop: Stop, wanted: frozenset[str], budget: int) -> None:
-        adapter = self._debuggee.require_adapter()
-        frame = stop.frames[0]["id"]
         try:
-            if "return_value" in wanted and stop.reason == "step":
-                returned = await adapter.returned(frame)
-                if returned:
-                    report["return_value"] = {"type": returned[-1]["type"], "value": returned[-1]["value"]}
-                    report["return_value"]["function"] = returned[-1]["name"]
-            answer = await adapter.locals(frame, budget // 2, LOCALS_MAX)
+            answer = await self._debuggee.require_adapter().locals(stop.frames[0]["id"], budget // 2, LOCALS_MAX)
         except RelayError as error:
             if self._debuggee.stop is stop:
                 _omit(report, f"locals: {error.message}", "GET /sessions/{id}/frames/0/variables")
             return  # else another client has resumed it: what is above was true at the stop
+        if "return_value" in wanted and stop.left is not None:
+            for row in answer["returned"]:
+                if row["name"] == stop.left:
+                    report["return_value"] = {"type": row["type"], "value": row["value"]}
         if "changes" in wanted:
             report["changes"] = self._changes(stop, answer["variables"])
         if "locals" in wanted:

@@ -407,8 +407,9 @@ class Session:
         if thread_id is not None and thread_id != stop.thread_id:
             await inspection.require_thread(self.debuggee, thread_id)
             self.debuggee.require(operation)
+        leaving = stop.frames[0]["name"] if operation == "step-out" and stop.frames else None
         thread_id = thread_id or stop.thread_id
-        run = self.debuggee.begin_run()
+        run = self.debuggee.begin_run(leaving=leaving)
         self._announce_continued(thread_id)
         try:
             await self.adapter.step(STEPS[operation], thread_id)

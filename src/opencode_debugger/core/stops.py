@@ -24,6 +24,8 @@ class Stop:
     hit_ids: list[str]
     exception: dict[str, Any] | None = None
     """exceptionInfo, as the debugger gave it"""
+    left: str | None = None
+    """the function that was stepped out of"""
     note: str | None = None
     """what else there is to say about it, such as a condition that raised"""
     stacks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)

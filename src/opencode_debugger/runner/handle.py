@@ -7,7 +7,7 @@ import itertools
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -18,35 +18,39 @@ from .paths import socket_address
 logger = logging.getLogger(__name__)
 
 
-class Handle:
+class Handle(asyncio.Protocol):
     """One connection to one runner."""
 
-    def __init__(self, folder: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.session_id = folder.name
         self.on_notice: Callable[[str, dict[str, Any]], None] = lambda method, params: None
         self.on_lost: Callable[[], None] = lambda: None
         self.is_ending = False
-        self._writer = writer
+        self._transport: asyncio.Transport | None = None
+        self._lines = rpc.Lines()
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[bytes]] = {}
-        self._reading = asyncio.get_running_loop().create_task(self._read(reader))
+        self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
     async def connect(cls, folder: Path) -> Handle:
         with socket_address(folder) as address:
-            reader, writer = await asyncio.open_unix_connection(address, limit=rpc.LONGEST_LINE)
-        return cls(folder, reader, writer)
+            _, handle = await asyncio.get_running_loop().create_unix_connection(lambda: cls(folder), address)
+        return handle
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
 
     async def call(self, method: str, params: dict[str, Any] | None = None) -> bytes:
         """The result as JSON. Raises what the runner raised."""
-        if self._writer.is_closing():
+        if self._transport is None or self._transport.is_closing():
             raise _gone()
         id = next(self._ids)
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._pending[id] = future
         try:
-            self._writer.write(rpc.encode_call(method, params or {}, id))
+            self._transport.write(rpc.encode_call(method, params or {}, id))
             return await future
         finally:
             self._pending.pop(id, None)
@@ -54,18 +58,12 @@ class Handle:
     async def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
         return msgspec.json.decode(await self.call(method, params))
 
-    async def _read(self, reader: asyncio.StreamReader) -> None:
-        try:
-            while line := await reader.readline():
+    def data_received(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            try:
                 self._take(rpc.decode_incoming(line))
-        except (ConnectionError, ValueError, msgspec.MsgspecError) as error:
-            logger.warning("runner %s: %s", self.session_id, error)
-        finally:
-            self._writer.close()
-            for future in self._pending.values():
-                if not future.done():
-                    future.set_exception(_gone())
-            self.on_lost()
+            except msgspec.MsgspecError as error:
+                logger.warning("runner %s: %s", self.session_id, error)
 
     def _take(self, incoming: rpc.Incoming) -> None:
         if incoming.method is not None:
@@ -79,13 +77,18 @@ class Handle:
         else:
             future.set_result(bytes(incoming.result))
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        for future in self._pending.values():
+            if not future.done():
+                future.set_exception(_gone())
+        self._closed.set_result(None)
+        self.on_lost()
+
     async def closed(self, timeout: float) -> bool:
         """Waits for the runner to be gone."""
-        await asyncio.wait([self._reading], timeout=timeout)
-        return self._reading.done()
-
-    def close(self) -> None:
-        self._writer.close()
+        await asyncio.wait([self._closed], timeout=timeout)
+        return self._closed.done()
 
 
 def _gone() -> RelayError:

@@ -8,9 +8,20 @@ import msgspec
 
 from ..errors import RelayError
 
-LONGEST_LINE = 256 * 1024 * 1024
 FAILED = -32000
-UNKNOWN_METHOD = -32601
+
+
+class Lines:
+    """Collects bytes and gives back each complete line once."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        if self._rest:
+            data = self._rest + data
+        *lines, self._rest = data.split(b"\n")
+        return lines
 
 
 class Call(msgspec.Struct, omit_defaults=True):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -52,11 +51,40 @@ UNCONFIGURED = 60.0
 LOOK = 5.0
 
 
+class Client(asyncio.Protocol):
+    """A relay's connection."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._lines = rpc.Lines()
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._server.connected(self)
+
+    def data_received(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            self._server.take(line, self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._server.disconnected(self)
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+
 class Server:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.session: Session | None = None
-        self._clients: set[asyncio.StreamWriter] = set()
+        self._clients: set[Client] = set()
         self._unclaimed_since: float | None = time.monotonic()
         self._done = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,7 +94,7 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._done.set)
         with socket_address(self.folder) as address:
-            server = await asyncio.start_unix_server(self._serve, address, limit=rpc.LONGEST_LINE)
+            server = await loop.create_unix_server(lambda: Client(self), address)
         os.chmod(self.folder / SOCKET, 0o600)
         watch = loop.create_task(self._watch())
         await self._done.wait()
@@ -74,38 +102,34 @@ class Server:
         server.close()
         if self.session is not None:
             await self.session.end("terminated")
-        for writer in list(self._clients):
-            writer.close()
+        for client in list(self._clients):
+            client.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._clients.add(writer)
+    def connected(self, client: Client) -> None:
+        self._clients.add(client)
         self._unclaimed_since = None
-        try:
-            while line := await reader.readline():
-                task = asyncio.get_running_loop().create_task(self._answer(line, writer))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-        except (ConnectionError, ValueError) as error:
-            logger.warning("connection dropped: %s", error)
-        finally:
-            self._clients.discard(writer)
-            writer.close()
-            if not self._clients:
-                self._unclaimed_since = time.monotonic()
-                if self.session is None:
-                    self._done.set()  # a spare that lost its relay
 
-    async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
+    def disconnected(self, client: Client) -> None:
+        self._clients.discard(client)
+        if not self._clients:
+            self._unclaimed_since = time.monotonic()
+            if self.session is None:
+                self._done.set()  # a spare that lost its relay
+
+    def take(self, line: bytes, client: Client) -> None:
         try:
             call = rpc.decode_call(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except msgspec.MsgspecError as error:
             logger.warning("not a call: %s", error)
             return
+        task = asyncio.get_running_loop().create_task(self._answer(call, client))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, call: rpc.Call, client: Client) -> None:
         answer = await self._perform(call)
-        if call.id is not None and not writer.is_closing():
-            writer.write(answer)
-            with contextlib.suppress(ConnectionError):
-                await writer.drain()
+        if call.id is not None:
+            client.write(answer)
         if call.method == "end":
             self._done.set()
 
@@ -165,6 +189,6 @@ class Server:
             last = {"last_status": str(self.session.state), "reason": "timeout", "name": self.session.config.name}
             await self.session.end("timeout")
             (self.folder / FINAL).write_bytes(msgspec.json.encode(last))
-            for writer in self._clients:
-                writer.write(rpc.encode_call("expired", last))
+            for client in self._clients:
+                client.write(rpc.encode_call("expired", last))
         self._done.set()

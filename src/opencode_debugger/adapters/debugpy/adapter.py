@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import importlib.util
 import os
-import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -91,7 +90,7 @@ class DebugpyAdapter:
 
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None:
         interpreter = await self._interpreter(spec.interpreter)
-        token = secrets.token_urlsafe(16)
+        token = os.urandom(16).hex()
         loop = asyncio.get_running_loop()
         arrived: asyncio.Future[Channel] = loop.create_future()
         server = await loop.create_server(lambda: self._new_channel(arrived), "127.0.0.1", 0)
@@ -165,7 +164,7 @@ class DebugpyAdapter:
     async def _authorize(self, token: str) -> None:
         """Only the program that we started knows the token."""
         body = await self._request("pydevdAuthorize", {"debugServerAccessToken": None}, timeout=self._launch_timeout)
-        if not secrets.compare_digest(str(body.get("clientAccessToken")), token):
+        if body.get("clientAccessToken") != token:
             raise RelayError("LAUNCH_FAILED", "Something other than the program connected to its debug port")
 
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
@@ -389,9 +388,6 @@ class DebugpyAdapter:
 
     async def locals(self, frame: int, budget: int, names: int) -> dict[str, Any]:
         return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES))
-
-    async def returned(self, frame: int) -> list[dict[str, Any]]:
-        return list((await self._in_frame(frame, "returned", VALUES, limit=500, seconds=VALUES))["returned"])
 
     async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:
         return dict(

@@ -95,21 +95,16 @@ def _children(
 
 
 def _report(reply: handles.Reply, budget: int, names: int, seconds: float) -> Any:
-    return values.locals_report(_frame(), reply, budget, names, _deadline(seconds))
+    frame, deadline = _frame(), _deadline(seconds)
+    answer = values.locals_report(frame, reply, budget, names, deadline)
+    # What the functions called from this frame returned during the last step, as debugpy kept it.
+    kept = frame.f_locals.get("__pydevd_ret_val_dict") or {}
+    answer["returned"] = [values.variable(*item, reply, budget // 4, deadline) for item in list(kept.items())]
+    return answer
 
 
 def _evaluate(reply: handles.Reply, expression: str, context: str, limit: int) -> Any:
     return evaluate.evaluate(expression, _namespace(), reply, limit, context)
-
-
-def _returned(reply: handles.Reply, limit: int, seconds: float) -> Any:
-    """What the functions called from this frame returned during the last step, as debugpy kept it."""
-    kept = _frame().f_locals.get("__pydevd_ret_val_dict") or {}
-    return {
-        "returned": [
-            values.variable(name, value, reply, limit, _deadline(seconds)) for name, value in list(kept.items())
-        ]
-    }
 
 
 def _define(reply: handles.Reply, rules: Any, forget: Any) -> Any:
@@ -134,7 +129,6 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "children": _children,
     "report": _report,
     "evaluate": _evaluate,
-    "returned": _returned,
     "define": _define,
     "counts": _counts,
     "interrupt": _interrupt,

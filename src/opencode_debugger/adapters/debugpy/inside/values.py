@@ -201,8 +201,8 @@ def _row(
         return row
     try:
         _add_members(row, obj, reply, parent, ancestor)
-    except Exception:  # it changed while we looked: the row stands without them
-        pass
+    except Exception:
+        return row  # it changed while we looked: the row stands without them
     return row
 
 
