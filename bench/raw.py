@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from bench.processes import end, family
 from bench.target import BREAK, EXPRESSION, NEVER, PROGRAM
 
 PATIENCE = 30.0
@@ -164,7 +165,6 @@ class Stock(Raw):
             start_new_session=True,
         )
         assert self.process.stdin and self.process.stdout
-        self._program_pid: int | None = None
         self._out = self.process.stdout.fileno()
         self.wire = Wire(self.process.stdin.write, self._receive)
         self.wire.request("initialize", CLIENT)
@@ -181,13 +181,12 @@ class Stock(Raw):
         return {**OPTIONS, "program": PROGRAM, "python": sys.executable, "console": "internalConsole"}
 
     def close(self) -> None:
-        with suppress(OSError, RuntimeError, TimeoutError):
+        others = family(self.process.pid)
+        with suppress(OSError, RuntimeError):
             self.wire.request("disconnect", {"terminateDebuggee": True})
         assert self.process.stdin and self.process.stdout
         self.process.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(5)
-        end(self.process)
+        end(self.process, others, patience=5)
         self.process.stdout.close()
 
 
@@ -225,12 +224,6 @@ class Direct(Raw):
         return self._socket.recv(65536)
 
     def close(self) -> None:
-        end(self.process)
+        end(self.process, [])
         self._socket.close()
 
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Whatever it is doing, and whether or not it has ended already."""
-    if process.poll() is None:
-        process.kill()
-    process.wait()

@@ -55,8 +55,11 @@ class RelayProcess:
         self.process.terminate()
         end(self.process, others, PATIENCE)
 
-    def runner_of(self, session_id: str) -> psutil.Process:
-        return next(runner for runner in family(self.process.pid) if session_id in " ".join(runner.cmdline()))
+    def runners(self, session_ids: set[str]) -> list[psutil.Process]:
+        """The processes that hold these sessions: each was started with its session's folder."""
+        alive = [process for process in psutil.Process(self.process.pid).children() if process.is_running()]
+        named = [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+        return [process for process in named if Path(process.cmdline()[-1]).name in session_ids]
 
 
 class Client:

@@ -135,6 +135,12 @@ class Session:
             if not page["has_more"]:
                 return text
 
+    def wait_for_output(self, text: str, seconds: float = 20) -> None:
+        deadline = time.monotonic() + seconds
+        while text not in self.output(None):
+            assert time.monotonic() < deadline, f"{text!r} was not printed, but {self.output(None)!r}"
+            time.sleep(0.02)
+
     def events(self, *types: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         cursor = None
@@ -155,6 +161,15 @@ def line_of(path: Path, line: int | str) -> int:
         if re.search(rf"# @{re.escape(line)}\b", text):
             return number
     raise AssertionError(f"no line marked # @{line} in {path}")
+
+
+def pythons(*versions: str) -> dict[str, Path]:
+    """Interpreters on this machine, by version; all that the relay debugs, or those asked for."""
+    wanted = versions or ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+    installed = sorted((Path.home() / ".pyenv" / "versions").glob("*/bin/python"))
+    found = {version: path for version in wanted for path in installed if path.parts[-3].startswith(f"{version}.")}
+    own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    return found or {own: Path(sys.executable)}
 
 
 def free_port() -> int:

@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relays import Api, Session
+from relays import Api, Session, pythons
 
 PROGRAMS = Path(__file__).with_name("programs")
 TOUR = PROGRAMS / "tour.py"
 STEPS = PROGRAMS / "steps.py"
-VERSIONS = Path.home() / ".pyenv" / "versions"
-PYTHONS = {name: path for name in ("3.8", "3.11", "3.13") for path in sorted(VERSIONS.glob(f"{name}.*/bin/python"))}
+PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
 MOST_STOPS = 400
 
 
@@ -39,7 +38,8 @@ def python(request: pytest.FixtureRequest) -> Path:
 
 
 def version_of(python: Path) -> tuple[int, int]:
-    major, minor = python.parts[-3].split(".")[:2]
+    name = next(name for name, path in PYTHONS.items() if path == python)
+    major, minor = name.split(".")
     return int(major), int(minor)
 
 
@@ -135,23 +135,56 @@ def test_every_step_into_is_where_the_interpreter_says(api: Api, python: Path, t
     assert len(stops) == len(expected)
 
 
+def chosen_step(script: Path, line: int) -> str:
+    """Over, unless the line says otherwise."""
+    text = script.read_text().splitlines()[line - 1]
+    return text.rpartition("# ")[2] if "# " in text else "over"
+
+
 def test_every_step_over_and_step_out_is_where_the_interpreter_says(api: Api, python: Path, tmp_path: Path) -> None:
-    """Into main, over all of its lines; into middle and out of it again."""
-    expected = Walk(recorded(python, STEPS, tmp_path), version_of(python))
-    steps = ["over"] * 6 + ["into", "into", "over", "into", "out", "over", "into", "over", "out", "out", "over"]
-    stops, wanted = [], []
+    walk = Walk(recorded(python, STEPS, tmp_path), version_of(python))
+    taken = []
     with api.session(python_path=str(python)) as session:
         stop = session.launch(STEPS, stop_on_entry=True, fields=["location"])
-        where = expected.step("into")
-        for number in range(MOST_STOPS):
-            stops.append(stop["status"] == "paused" and seen(session, stop))
-            wanted.append(where and {**where, "locals": without_addresses(where["locals"])})
-            assert stops[-1] == (wanted[-1] or False), f"stop {number}, after {[*steps, *['over'] * 99][number - 1]}"
-            if not where:
-                break
-            how = steps[number] if number < len(steps) else "over"
+        expected = walk.step("into")
+        while expected is not None:
+            expected["locals"] = without_addresses(expected["locals"])
+            assert stop["status"] == "paused", f"after {taken}, expected {expected}"
+            assert seen(session, stop) == expected, f"after {taken}"
+            how = chosen_step(STEPS, expected["line"])
+            taken.append((expected["line"], how))
             stop = session.step(how, fields=["location"])
-            where = expected.step(how)
-        assert stop["exit_code"] == 0
+            expected = walk.step(how)
+        assert (stop["status"], stop["exit_code"]) == ("terminated", 0)
         assert session.output() == "([6, 14], 2, [2, 1], '4')\n"
-    assert len(stops) > 30
+    assert len(taken) > 30
+
+
+def test_a_step_out_tells_what_the_function_returned(api: Api, python: Path) -> None:
+    with api.session(python_path=str(python)) as session:
+        session.break_at(STEPS, 6)
+        assert session.launch(STEPS)["current_location"]["function"] == "inner"
+        first = session.step("out")
+        assert (first["current_location"]["function"], first["current_location"]["line"]) == ("middle", 17)
+        assert first["return_value"] == {"type": "int", "value": "6"}
+        second = session.step("over")
+        assert second["current_location"]["line"] == 18
+        assert "return_value" not in second
+        outer = session.step("into")
+        assert outer["current_location"]["function"] == "inner"
+        assert session.step("out")["return_value"]["value"] == "12"
+        session.delete("/breakpoints/bp_1")
+        whole = session.step("out")
+        assert (whole["current_location"]["function"], whole["return_value"]["value"]) == ("main", "[6, 14]")
+        assert session.resume()["exit_code"] == 0
+
+
+def test_a_breakpoint_on_the_way_interrupts_a_step(api: Api, python: Path) -> None:
+    with api.session(python_path=str(python)) as session:
+        session.break_at(STEPS, 37)
+        assert session.launch(STEPS)["stop_reason"] == "breakpoint"
+        session.break_at(STEPS, 7)
+        stop = session.step("over")
+        assert (stop["stop_reason"], stop["current_location"]["line"]) == ("breakpoint", 7)
+        assert stop["hit_breakpoint_ids"] == ["bp_2"]
+        assert [row["hit_count"] for row in session.get("/breakpoints")["breakpoints"]] == [1, 1]

@@ -1,8 +1,9 @@
-"""Calls within calls, to be stepped over and out of."""
+# ruff: noqa: RET504
+"""Calls within calls, to be stepped over; where a comment says so, into or out of."""
 
 
 def inner(n):
-    doubled = n * 2
+    doubled = n * 2  # out
     return doubled
 
 
@@ -14,7 +15,7 @@ def evens(limit):
 
 def middle(n):
     first = inner(n)
-    second = inner(first) + inner(1)
+    second = inner(first) + inner(1)  # into
     if second > 100:
         return None
     return [first, second]
@@ -23,7 +24,7 @@ def middle(n):
 def recursive(n):
     if n == 0:
         return []
-    rest = recursive(n - 1)
+    rest = recursive(n - 1)  # into
     return [n, *rest]
 
 
@@ -33,17 +34,17 @@ def fails(n):
 
 
 def main():
-    pair = middle(3)
+    pair = middle(3)  # into
     total = 0
     for even in evens(4):
         total += even
-    below = recursive(2)
+    below = recursive(2)  # into
     try:
-        fails(4)
+        fails(4)  # into
     except LookupError as error:
         problem = str(error)
     return pair, total, below, problem
 
 
-result = main()
+result = main()  # into
 print(result)

@@ -171,6 +171,11 @@ class Debuggee:
         self.touch()
         return self._run
 
+    def started(self) -> None:
+        """The launch is through; the program may have stopped or ended by now."""
+        if self.state is State.LAUNCHING:
+            self.state = State.RUNNING
+
     @property
     def current_run(self) -> asyncio.Future[Outcome] | None:
         return self._run

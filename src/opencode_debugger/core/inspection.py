@@ -17,7 +17,7 @@ RESULT_LIMIT = 20_000
 
 
 async def threads(debuggee: Debuggee) -> dict[str, Any]:
-    debuggee.require("list threads")
+    debuggee.require("threads")
     listed = await debuggee.require_adapter().threads()
     stop = debuggee.stop
     status = str(State.PAUSED if debuggee.state is State.PAUSED else State.RUNNING)
@@ -67,7 +67,7 @@ async def find_frame(
 async def stack_trace(
     debuggee: Debuggee, thread_id: int | None = None, start_frame: int = 0, levels: int = 20
 ) -> dict[str, Any]:
-    stop, frames = await frames_of(debuggee, "get stack trace", thread_id)
+    stop, frames = await frames_of(debuggee, "stack_trace", thread_id)
     shown = frames[start_frame : start_frame + levels] if levels else frames[start_frame:]
     return {
         "thread_id": thread_id or stop.thread_id,
@@ -90,7 +90,7 @@ def describe_frame(debuggee: Debuggee, frame: dict[str, Any], index: int) -> dic
 
 
 async def scopes(debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = None) -> dict[str, Any]:
-    adapter, frame = await find_frame(debuggee, "get scopes", frame_id, thread_id)
+    adapter, frame = await find_frame(debuggee, "scopes", frame_id, thread_id)
     return {"frame_id": frame_id, "scopes": await adapter.scopes(frame["id"])}
 
 
@@ -101,7 +101,7 @@ async def variables(
     count: int | None = None,
     filter: str | None = None,
 ) -> dict[str, Any]:
-    adapter, frame = await find_frame(debuggee, "get variables", 0, None)
+    adapter, frame = await find_frame(debuggee, "variables", 0, None)
     answer = await adapter.children(
         frame["id"], variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET
     )
@@ -123,7 +123,7 @@ async def frame_variables(
     summary: bool = False,
 ) -> dict[str, Any]:
     """The locals of a frame in one call."""
-    adapter, frame = await find_frame(debuggee, "get variables", frame_id, thread_id)
+    adapter, frame = await find_frame(debuggee, "frame_variables", frame_id, thread_id)
     locals_scope = (await adapter.scopes(frame["id"]))[0]
     reference = locals_scope["variables_reference"]
     limit = 0 if summary else VALUE_BUDGET

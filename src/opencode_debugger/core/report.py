@@ -33,6 +33,7 @@ class Reporter:
     async def report(
         self, outcome: Outcome | None, fields: list[str] | None = None, budget: int | None = None
     ) -> dict[str, Any]:
+        """Of a stop or an end; of a program that is still going, its state and output."""
         wanted = frozenset(_checked(fields))
         budget = budget or self._default_budget
         if isinstance(outcome, Stop):

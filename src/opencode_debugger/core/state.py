@@ -19,19 +19,33 @@ class State(StrEnum):
 ENDED = frozenset({State.TERMINATED, State.FAILED})
 LIVE = frozenset({State.RUNNING, State.PAUSED})
 
+ONLY_CREATED = frozenset({State.CREATED})
+ONLY_RUNNING = frozenset({State.RUNNING})
+ONLY_PAUSED = frozenset({State.PAUSED})
+
 ALLOWED: dict[str, frozenset[State]] = {
-    "launch": frozenset({State.CREATED}),
-    "attach": frozenset({State.CREATED}),
-    "continue": frozenset({State.PAUSED}),
-    "pause": frozenset({State.RUNNING}),
-    "step-over": frozenset({State.PAUSED}),
-    "step-into": frozenset({State.PAUSED}),
-    "step-out": frozenset({State.PAUSED}),
-    "list threads": LIVE,
-    "get stack trace": frozenset({State.PAUSED}),
-    "get scopes": frozenset({State.PAUSED}),
-    "get variables": frozenset({State.PAUSED}),
-    "evaluate": frozenset({State.PAUSED}),
+    "launch": ONLY_CREATED,
+    "attach": ONLY_CREATED,
+    "continue": ONLY_PAUSED,
+    "pause": ONLY_RUNNING,
+    "step_over": ONLY_PAUSED,
+    "step_into": ONLY_PAUSED,
+    "step_out": ONLY_PAUSED,
+    "threads": LIVE,
+    "stack_trace": ONLY_PAUSED,
+    "scopes": ONLY_PAUSED,
+    "variables": ONLY_PAUSED,
+    "frame_variables": ONLY_PAUSED,
+    "evaluate": ONLY_PAUSED,
+}
+"""Operations that are not named here are allowed always."""
+
+SAID: dict[str, str] = {
+    "threads": "list threads",
+    "stack_trace": "get the stack trace",
+    "scopes": "get scopes",
+    "variables": "get variables",
+    "frame_variables": "get variables",
 }
 
 ADVICE: dict[State, str] = {
@@ -45,13 +59,13 @@ ADVICE: dict[State, str] = {
 
 
 def require(operation: str, state: State) -> None:
-    allowed = ALLOWED[operation]
-    if state in allowed:
+    allowed = ALLOWED.get(operation)
+    if allowed is None or state in allowed:
         return
     wanted = " or ".join(sorted(allowed))
     raise RelayError(
         "INVALID_SESSION_STATE",
-        f"Cannot {operation}: session is not {wanted}",
+        f"Cannot {SAID.get(operation, operation.replace('_', '-'))}: session is not {wanted}",
         current_state=str(state),
         required_state=wanted,
         suggestion=ADVICE[state],

@@ -19,6 +19,7 @@ import msgspec
 from .. import __version__
 from ..adapters.processes import end_marked
 from ..config import Settings
+from ..core.state import State, require
 from ..errors import RelayError
 from ..files import make_folder
 from ..persistence.breakpoints import BreakpointStore
@@ -50,9 +51,14 @@ class Held:
     """A session, its runner, and what the relay itself knows of it."""
 
     handle: Handle
-    name: str
     project_root: str | None
+    info: dict[str, Any]
+    """as it was when the relay got hold of it"""
     is_lost: bool = False
+
+    def failed(self) -> dict[str, Any]:
+        """What there is to say of a session whose runner died."""
+        return {**self.info, "status": "failed", "reason": "the process that held this session ended unexpectedly"}
 
 
 class Relay:
@@ -96,7 +102,7 @@ class Relay:
             await self._remove_remains(folder)
             return
         logger.info("session %s found again", folder.name)
-        self._hold(Held(handle, about["name"], about["project_root"]))
+        self._hold(Held(handle, about["project_root"], about["info"]))
 
     async def _remove_remains(self, folder: Path) -> None:
         final = folder / FINAL
@@ -140,7 +146,7 @@ class Relay:
                 "limits": self._settings.settings_for_runner(),
             }
             answer = await handle.call("configure", config)
-            self._hold(Held(handle, name, root))
+            self._hold(Held(handle, root, msgspec.json.decode(answer)))
         return answer
 
     async def _check_limit(self) -> None:
@@ -201,32 +207,33 @@ class Relay:
         )
 
     async def _summaries(self) -> list[dict[str, Any]]:
-        return list(await asyncio.gather(*(self._summary(held) for held in list(self._sessions.values()))))
+        there = [held for held in self._sessions.values() if not held.handle.is_ending]
+        return list(await asyncio.gather(*(self._summary(held) for held in there)))
 
     async def _summary(self, held: Held) -> dict[str, Any]:
         if not held.is_lost:
             with contextlib.suppress(RelayError):
                 return dict(await held.handle.ask("summary"))
-        return {
-            "session_id": held.handle.session_id,
-            "name": held.name,
-            "status": "failed",
-            "created_at": None,
-            "program": None,
-        }
+        failed = held.failed()
+        return {name: failed[name] for name in ("session_id", "name", "status", "created_at", "program")}
 
     async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
         held = self._find(session_id)
         if held.is_lost:
             return self._call_lost(held, operation)
-        answer = await held.handle.call(operation, params)
+        try:
+            answer = await held.handle.call(operation, params)
+        except RelayError:
+            if held.handle.is_ending:
+                self._find(session_id)  # it has expired in the meantime: say that
+            raise
         if held.project_root is not None:
             self._remember_breakpoints(held.project_root, operation, answer)
         return answer
 
     def _find(self, session_id: str) -> Held:
         held = self._sessions.get(session_id)
-        if held is not None:
+        if held is not None and not held.handle.is_ending:
             return held
         tombstone = self._tombstones.get(session_id)
         if tombstone is not None:
@@ -243,9 +250,9 @@ class Relay:
 
     def _call_lost(self, held: Held, operation: str) -> bytes:
         """A session whose runner died can still be looked at and deleted."""
-        known = {"session_id": held.handle.session_id, "name": held.name, "status": "failed", "reason": "runner ended"}
         if operation in ("info", "status", "report"):
-            return msgspec.json.encode(known)
+            return msgspec.json.encode(held.failed())
+        require(operation, State.FAILED)
         raise RelayError(
             "INVALID_SESSION_STATE",
             "The process that held this session has ended unexpectedly",

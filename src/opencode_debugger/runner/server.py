@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -12,39 +13,15 @@ from typing import Any, cast
 
 import msgspec
 
-from ..core.session import Config, Session
+from ..core.session import Session
+from ..core.settings import Config
 from ..errors import RelayError
 from . import rpc
 from .paths import FINAL, SOCKET, socket_address
 
 logger = logging.getLogger(__name__)
 
-OPERATIONS = {
-    "info": "info",
-    "status": "status",
-    "summary": "summary",
-    "report": "report",
-    "ping": "ping",
-    "launch": "launch",
-    "attach": "attach",
-    "set_breakpoints": "set_breakpoints",
-    "list_breakpoints": "list_breakpoints",
-    "remove_breakpoint": "remove_breakpoint",
-    "continue": "continue_",
-    "pause": "pause",
-    "step_over": "step_over",
-    "step_into": "step_into",
-    "step_out": "step_out",
-    "threads": "threads",
-    "stack_trace": "stack_trace",
-    "scopes": "scopes",
-    "variables": "variables",
-    "frame_variables": "frame_variables",
-    "evaluate": "evaluate",
-    "output": "read_output",
-    "events": "events",
-}
-PASSIVE = frozenset({"info", "status", "summary"})
+PASSIVE = frozenset({"info", "status", "summary", "describe"})
 """Looking at a session does not keep it alive, or nobody would ever see that it is about to expire."""
 
 UNCONFIGURED = 60.0
@@ -87,6 +64,7 @@ class Server:
         self._clients: set[Client] = set()
         self._unclaimed_since: float | None = time.monotonic()
         self._done = asyncio.Event()
+        self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -146,25 +124,22 @@ class Server:
     async def _dispatch(self, method: str, params: dict[str, Any]) -> Any:
         if method == "configure":
             return await self._configure(params)
-        if method == "describe":
-            return None if self.session is None else self.session.describe()
-        if method == "end" and self.session is None:
-            return None
         if self.session is None:
-            raise RelayError("INTERNAL_ERROR", "The runner has no session yet")
+            return None  # a spare has nothing to describe and nothing to end
         if method not in PASSIVE:
             self.session.debuggee.touch()
         if method == "end":
             return await self.session.end("deleted", **params)
-        result = getattr(self.session, OPERATIONS[method])(**params)
+        result = self.session.operations[method](**params)
         return await result if asyncio.iscoroutine(result) else result
 
     async def _configure(self, params: dict[str, Any]) -> Any:
         if self.session is not None:
             raise RelayError("INTERNAL_ERROR", "The runner has a session already")
         self.session = Session(msgspec.convert(params, Config))
-        await self.session.restore_breakpoints()
-        return self.session.created()
+        await self.session.placement.restore(self.session.config.breakpoints)
+        self._news.set()
+        return self.session.info()
 
     async def _watch(self) -> None:
         """Ends the session when its time is up, with a relay or without."""
@@ -173,16 +148,19 @@ class Server:
             if remaining <= 0:
                 await self._expire()
                 return
-            await asyncio.sleep(max(0.02, min(remaining, LOOK)))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(0.02, min(remaining, LOOK))):
+                    await self._news.wait()
+            self._news.clear()
 
     def _remaining(self) -> float:
         if self.session is None:
             unclaimed = self._unclaimed_since
             return UNCONFIGURED if unclaimed is None else UNCONFIGURED - (time.monotonic() - unclaimed)
-        remaining = self.session.remaining_seconds()
-        if self._unclaimed_since is not None:
-            remaining = min(remaining, self.session.timeout - (time.monotonic() - self._unclaimed_since))
-        return remaining
+        lifetime = self.session.lifetime
+        if self._unclaimed_since is None:
+            return lifetime.remaining()
+        return min(lifetime.remaining(), lifetime.timeout - (time.monotonic() - self._unclaimed_since))
 
     async def _expire(self) -> None:
         if self.session is not None:

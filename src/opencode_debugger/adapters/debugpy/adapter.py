@@ -69,6 +69,8 @@ class DebugpyAdapter:
         self._smart: dict[str, set[int]] = {}
         """by file: breakpoints whose conditions live in the program"""
         self._first_reference = 1000
+        self._exit_code: int | None = None
+        self._is_attached = False
         # Known by the time it is needed: asking takes longer than creating a session.
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
@@ -177,19 +179,18 @@ class DebugpyAdapter:
                 self._channel = channel
                 await self._configure("attach", {}, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
         except TimeoutError:
-            await self.end(0)
             raise RelayError(
                 "ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} within {spec.connect_timeout:g} s"
             ) from None
         except OSError as error:
             raise RelayError("ATTACH_REFUSED", f"No connection to {where}: {error.strerror or error}") from error
         except RelayError as error:
-            await self.end(0)
             if error.code == "DEBUGPY_TIMEOUT":
                 raise RelayError("ATTACH_TIMEOUT", f"The debugger at {where} does not answer") from error
             raise RelayError(
                 "ATTACH_FAILED", f"What listens at {where} is not a debugger that can be attached to: {error.message}"
             ) from error
+        self._is_attached = True
 
     async def _configure(
         self,
@@ -253,6 +254,8 @@ class DebugpyAdapter:
             "initialized": self._on_initialized,
             "thread": lambda body: self._listener.on_thread(body["reason"], body["threadId"]),
             "module": lambda body: self._listener.on_module(body["reason"], body["module"]),
+            "exited": self._on_exited,
+            "terminated": self._on_terminated,
             "ocdb": self._on_inside,
         }.get(event.event)
         if handler is not None:
@@ -261,6 +264,14 @@ class DebugpyAdapter:
     def _on_initialized(self, body: dict[str, Any]) -> None:
         if not self._initialized.done():
             self._initialized.set_result(None)
+
+    def _on_exited(self, body: dict[str, Any]) -> None:
+        """Comes only from somebody else's adapter; a program of ours tells its end by its exit."""
+        self._exit_code = body.get("exitCode")
+
+    def _on_terminated(self, body: dict[str, Any]) -> None:
+        if self._program is None and self._channel is not None:
+            self._channel.close()
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         ids = body.get("hitBreakpointIds") or []
@@ -292,7 +303,12 @@ class DebugpyAdapter:
 
     def _lost(self, channel: Channel, reason: Exception | None) -> None:
         """A program of ours tells its end by its exit; one that we attached to, by its connection."""
-        if channel is self._channel and self._program is None:
+        if channel is not self._channel or self._program is not None:
+            return
+        self._channel = None
+        if self._exit_code is not None:
+            self._listener.on_exit(processes.ExitStatus.of(self._exit_code))
+        else:
             self._listener.on_lost(str(reason or "the program ended or its debugger let go"))
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
@@ -415,12 +431,12 @@ class DebugpyAdapter:
         if self._program is not None:
             await self._program.end(self._session_id, grace)
             self._program = None
-        elif self._channel is not None and self._channel.is_open:
+        elif self._is_attached and self._channel is not None:
             with contextlib.suppress(RelayError):
                 await self._request("disconnect", {"terminateDebuggee": False}, timeout=DISCONNECT)
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
 
 
 DISCONNECT = 2.0

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any, Callable, Dict
 
-from . import breakpoints, evaluate, handles, interrupts, stops, values
+from . import breakpoints, evaluate, handles, interrupts, stepping, stops, values
 
 EVENT = "ocdb"
 
@@ -28,6 +28,7 @@ def prepare(first_reference: int) -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     handles.start_references_at(first_reference)
     stops.install()
+    stepping.install()
     atexit.register(_send_counts)
 
 
@@ -99,7 +100,9 @@ def _report(reply: handles.Reply, budget: int, names: int, seconds: float) -> An
     answer = values.locals_report(frame, reply, budget, names, deadline)
     # What the functions called from this frame returned during the last step, as debugpy kept it.
     kept = frame.f_locals.get("__pydevd_ret_val_dict") or {}
-    answer["returned"] = [values.variable(*item, reply, budget // 4, deadline) for item in list(kept.items())]
+    answer["returned"] = [
+        values.variable(name, value, reply, budget // 4, deadline) for name, value in list(kept.items())
+    ]
     return answer
 
 

@@ -1,0 +1,133 @@
+"""What was measured, as figures, targets and Markdown."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+from bench.measure import CREATE, EVALUATE, LAUNCH, LOCALS, STACK, STATUS, STEP, VARIABLES, Samples
+
+WAYS = ("stock", "direct", "relay")
+Rows = dict[str, dict[str, dict[str, float]]]
+
+
+def summarize(samples: Samples) -> Rows:
+    order = [CREATE, LAUNCH, *(row for row in samples if row not in (CREATE, LAUNCH))]
+    return {row: {way: figures(taken) for way, taken in samples[row].items()} for row in order}
+
+
+def figures(taken: list[float]) -> dict[str, float]:
+    return {"p50": round(percentile(taken, 50), 3), "p95": round(percentile(taken, 95), 3), "samples": len(taken)}
+
+
+def percentile(taken: list[float], percent: int) -> float:
+    return sorted(taken)[max(0, math.ceil(len(taken) * percent / 100) - 1)]
+
+
+def ratio(rows: Rows, row: str, of: str, to: str) -> float | None:
+    ways = rows[row]
+    return ways[of]["p50"] / ways[to]["p50"] if of in ways and to in ways else None
+
+
+@dataclass
+class Target:
+    what: str
+    measured: float
+    wanted: str
+    passed: bool
+
+
+def at_most(limit: float, unit: str) -> Callable[[str, float], Target]:
+    return lambda what, value: Target(what, round(value, 2), f"≤ {limit:g}{unit}", value <= limit)
+
+
+def at_least(limit: float, unit: str) -> Callable[[str, float], Target]:
+    return lambda what, value: Target(what, round(value, 2), f"≥ {limit:g}{unit}", value >= limit)
+
+
+def targets(rows: Rows, memory: dict[str, dict[str, float]], many: dict[str, float]) -> list[Target]:
+    def quotient(row: str, of: str, to: str) -> float:
+        value = ratio(rows, row, of, to)
+        assert value is not None
+        return value
+
+    faster = [
+        at_least(10, "×")(f"{row}: faster than stock", quotient(row, "stock", "relay"))
+        for row in (STEP, EVALUATE, VARIABLES, LOCALS, STACK)
+    ]
+    return [
+        at_most(2, "×")(f"{STEP}: relay / direct", quotient(STEP, "relay", "direct")),
+        *faster,
+        at_most(3, " ms")(f"{STATUS}: p50", rows[STATUS]["relay"]["p50"]),
+        at_most(50, " ms")("POST /sessions: p50", rows[CREATE]["relay"]["p50"]),
+        at_most(0.6, "×")(f"{LAUNCH}: relay / stock", quotient(LAUNCH, "relay", "stock")),
+        at_most(30, " MB")("runner: resident", memory["runner"]["rss"]),
+        at_least(many["wanted"], "")("sessions paused at once", many["paused and answering"]),
+    ]
+
+
+def machine() -> dict[str, Any]:
+    return {
+        "cpus": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "debugpy": version("debugpy"),
+    }
+
+
+def to_dict(rows: Rows, memory: Any, many: Any, met: list[Target]) -> dict[str, Any]:
+    return {
+        "machine": machine(),
+        "unit": "ms",
+        "rows": {
+            row: {
+                **ways,
+                "relay / direct": ratio(rows, row, "relay", "direct"),
+                "stock / relay": ratio(rows, row, "stock", "relay"),
+            }
+            for row, ways in rows.items()
+        },
+        "memory_mb": memory,
+        "many_sessions": many,
+        "targets": [asdict(target) for target in met],
+    }
+
+
+def markdown(rows: Rows, memory: dict[str, dict[str, float]], many: dict[str, float], met: list[Target]) -> str:
+    facts = machine()
+    about = f"{facts['cpus']} CPUs, {facts['system']}, Python {facts['python']}, debugpy {facts['debugpy']}"
+    return "\n\n".join(
+        [
+            f"Measured on {about}. Times in ms: p50 / p95.",
+            table(
+                ["", "stock debugpy.adapter", "direct DAP", "relay (REST)", "relay / direct", "stock / relay"],
+                [time_row(rows, row) for row in rows],
+            ),
+            table(
+                ["target", "wanted", "measured", ""],
+                [[t.what, t.wanted, f"{t.measured:g}", "met" if t.passed else "**missed**"] for t in met],
+            ),
+            table(
+                ["process of a paused session", "resident MB", "own MB"],
+                [[name, f"{mb['rss']:g}", f"{mb['uss']:g}"] for name, mb in memory.items()],
+            ),
+            table(["many sessions at once", ""], [[name, f"{value:g}"] for name, value in many.items()]),
+        ]
+    )
+
+
+def time_row(rows: Rows, row: str) -> list[str]:
+    ways = rows[row]
+    times = [f"{ways[way]['p50']:.2f} / {ways[way]['p95']:.2f}" if way in ways else "–" for way in WAYS]
+    compared = (ratio(rows, row, "relay", "direct"), ratio(rows, row, "stock", "relay"))
+    return [row, *times, *("–" if value is None else f"{value:.2f}×" for value in compared)]
+
+
+def table(head: list[str], body: list[list[str]]) -> str:
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -1,0 +1,120 @@
+"""Making the program run and waiting for what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ..errors import RelayError
+from .debuggee import Debuggee, wait_for
+from .inspection import require_thread
+from .report import Reporter
+from .state import ENDED
+from .stops import Outcome, Stop
+
+STEPS = {"step_over": "next", "step_into": "stepIn", "step_out": "stepOut"}
+PAUSE_PATIENCE = 2.0
+BUSY = "The program is busy in a call that cannot be paused; it will pause when that returns"
+
+Wait = float | bool | None
+"""seconds; True for the default time, False for none, None for what is usual for the operation"""
+
+
+class Execution:
+    def __init__(self, debuggee: Debuggee, reporter: Reporter, default_wait: float) -> None:
+        self._debuggee = debuggee
+        self._reporter = reporter
+        self._default_wait = default_wait
+
+    async def continue_(
+        self,
+        thread_id: int | None = None,
+        wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
+    ) -> dict[str, Any]:
+        stop = await self._stop_of("continue", thread_id)
+        thread_id = thread_id or stop.thread_id
+        run = self._resume(thread_id)
+        self._debuggee.require_adapter().resume(thread_id)
+        answer = await self.answer(run, self.seconds(wait, 0), fields, budget)
+        return {**answer, "continued": True}
+
+    async def step(
+        self,
+        operation: str,
+        thread_id: int | None = None,
+        granularity: str = "line",
+        wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
+    ) -> dict[str, Any]:
+        stop = await self._stop_of(operation, thread_id)
+        thread_id = thread_id or stop.thread_id
+        leaving = stop.frames[0]["name"] if operation == "step_out" and stop.frames else None
+        run = self._resume(thread_id, leaving)
+        try:
+            await self._debuggee.require_adapter().step(STEPS[operation], thread_id)
+        except RelayError:
+            self._debuggee.undo_run(stop)
+            if self._debuggee.state not in ENDED:
+                raise
+        return await self.answer(run, self.seconds(wait, self._default_wait), fields, budget)
+
+    async def _stop_of(self, operation: str, thread_id: int | None) -> Stop:
+        """The stop to go on from; looked at again after asking about the thread, for it may have moved on."""
+        stop = self._debuggee.require_stop(operation)
+        if thread_id is None or thread_id == stop.thread_id:
+            return stop
+        await require_thread(self._debuggee, thread_id)
+        return self._debuggee.require_stop(operation)
+
+    def _resume(self, thread_id: int, leaving: str | None = None) -> asyncio.Future[Outcome]:
+        run = self._debuggee.begin_run(leaving=leaving)
+        self._debuggee.log.add("continued", {"thread_id": thread_id, "all_threads_continued": True})
+        return run
+
+    async def pause(
+        self,
+        thread_id: int | None = None,
+        wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
+    ) -> dict[str, Any]:
+        self._debuggee.require("pause")
+        if thread_id is not None:
+            await require_thread(self._debuggee, thread_id)
+            self._debuggee.require("pause")
+        run = self._debuggee.current_run
+        await self._debuggee.require_adapter().pause(thread_id)
+        answer = await self.answer(run, self.seconds(wait, PAUSE_PATIENCE), fields, budget)
+        if answer.get("timed_out"):
+            answer["message"] = BUSY
+        return answer
+
+    async def report(
+        self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
+    ) -> dict[str, Any]:
+        """The stop report of now; with wait, of the next stop if the program is running."""
+        return await self.answer(self._debuggee.current_run, self.seconds(wait, 0), fields, budget)
+
+    def seconds(self, wait: Wait, usual: float) -> float:
+        if wait is None:
+            return usual
+        if isinstance(wait, bool):
+            return self._default_wait if wait else 0
+        return wait
+
+    async def answer(
+        self,
+        run: asyncio.Future[Outcome] | None,
+        seconds: float,
+        fields: list[str] | None = None,
+        budget: int | None = None,
+    ) -> dict[str, Any]:
+        """What came of a run, or that it goes on."""
+        outcome = await wait_for(run, seconds)
+        answer = await self._reporter.report(outcome, fields, budget)
+        if outcome is None and seconds:
+            answer["timed_out"] = True
+        return answer

@@ -1,0 +1,36 @@
+"""What a session is made with: the relay's limits and the client's wishes, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Limits:
+    output_buffer_max_bytes: int = 50 * 1024 * 1024
+    event_log_max: int = 10_000
+    dap_timeout_seconds: float = 30.0
+    dap_launch_timeout_seconds: float = 60.0
+    evaluate_timeout_seconds: float = 10.0
+    session_timeout_seconds: float = 3600.0
+    session_max_lifetime_seconds: float = 0.0
+    default_python_path: str = "python3"
+    stop_budget_chars: int = 4000
+
+
+@dataclass
+class Config:
+    session_id: str
+    name: str
+    project_root: str | None = None
+    python_path: str | None = None
+    timeout_seconds: float | None = None
+    stop_on_entry: bool = False
+    breakpoints: list[dict[str, Any]] = field(default_factory=list)
+    """to restore"""
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def interpreter(self) -> str:
+        return self.python_path or self.limits.default_python_path

@@ -1,0 +1,256 @@
+"""Ten threads at once: every hit is seen and counted, whoever steps and however soon one continues."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from relays import Api, ApiError, Session, line_of, pythons
+
+PYTHONS = pythons("3.11", "3.13")
+THREADS, ROUNDS = 10, 32
+
+CROWD = f"""
+import threading
+
+totals = {{}}
+
+
+def work(name):
+    total = 0
+    for number in range({ROUNDS}):
+        total += number  # @hit
+        if number % 8 == 0:
+            total += 0  # @eighth
+    totals[name] = total
+
+
+threads = [threading.Thread(target=work, args=(n,), name=f"worker-{{n}}") for n in range({THREADS})]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(sum(totals.values()))
+"""
+TOTAL = f"{THREADS * sum(range(ROUNDS))}\n"
+
+GATHERED = """
+import threading
+
+gate = threading.Barrier(4)
+over = threading.Event()
+
+
+def wait_here(name):
+    gate.wait()
+    over.wait()
+
+
+def lead():
+    here = "leader"
+    gate.wait()
+    return here  # @stop
+
+
+threads = [threading.Thread(target=wait_here, args=(n,), name=f"waiter-{n}") for n in range(3)]
+leader = threading.Thread(target=lead, name="leader")
+for thread in [*threads, leader]:
+    thread.start()
+leader.join()
+over.set()
+for thread in threads:
+    thread.join()
+print("done")
+"""
+
+
+@pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
+def crowd(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    with api.session(python_path=str(request.param)) as session:
+        yield session
+
+
+def counts(session: Session) -> list[int]:
+    return [row["hit_count"] for row in session.get("/breakpoints")["breakpoints"]]
+
+
+def test_hundreds_of_stops_in_ten_threads_are_all_seen(crowd: Session, program: Callable[..., Path]) -> None:
+    path = program(CROWD)
+    crowd.break_at(path, "hit")
+    stop = crowd.launch(path, fields=["breakpoints"])
+    seen: Counter[int] = Counter()
+    while stop["status"] == "paused":
+        assert stop["hit_breakpoint_ids"] == ["bp_1"]
+        assert stop["current_location"]["line"] == line_of(path, "hit")
+        seen[stop["thread_id"]] += 1
+        assert seen.total() <= THREADS * ROUNDS
+        stop = crowd.resume(wait=True, fields=["breakpoints"])
+    assert (stop["status"], stop["exit_code"]) == ("terminated", 0)
+    assert sorted(seen.values()) == [ROUNDS] * THREADS
+    assert counts(crowd) == [THREADS * ROUNDS]
+    assert len(crowd.events("stopped")) == THREADS * ROUNDS
+    assert len(crowd.events("continued")) == THREADS * ROUNDS
+    assert crowd.output() == TOTAL
+
+
+def test_two_breakpoints_in_ten_threads_each_count_their_own(crowd: Session, program: Callable[..., Path]) -> None:
+    path = program(CROWD)
+    crowd.break_at(path, "hit", condition="number == 5")
+    crowd.break_at(path, "eighth")
+    stop = crowd.launch(path, fields=["breakpoints"])
+    seen: Counter[str] = Counter()
+    while stop["status"] == "paused":
+        seen.update(stop["hit_breakpoint_ids"])
+        assert seen.total() <= THREADS * ROUNDS
+        stop = crowd.resume(wait=True, fields=["breakpoints"])
+    assert seen == {"bp_1": THREADS, "bp_2": THREADS * ROUNDS // 8}
+    assert counts(crowd) == [THREADS, THREADS * ROUNDS // 8]
+    assert crowd.output() == TOTAL
+
+
+def test_hit_conditions_count_the_hits_of_all_threads_together(crowd: Session, program: Callable[..., Path]) -> None:
+    path = program(CROWD)
+    crowd.break_at(path, "hit", hit_condition="%40")
+    crowd.break_at(path, "eighth", condition="number == 16", hit_condition=">=9")
+    stop = crowd.launch(path, fields=["breakpoints"])
+    seen: Counter[str] = Counter()
+    while stop["status"] == "paused":
+        seen.update(stop["hit_breakpoint_ids"])
+        assert seen.total() <= THREADS * ROUNDS
+        stop = crowd.resume(wait=True, fields=["breakpoints"])
+    assert seen == {"bp_1": THREADS * ROUNDS // 40, "bp_2": 2}
+    assert counts(crowd) == [THREADS * ROUNDS, THREADS]
+    assert crowd.output() == TOTAL
+
+
+def test_logpoints_in_threads_lose_no_line(crowd: Session, program: Callable[..., Path]) -> None:
+    path = program(CROWD)
+    crowd.break_at(path, "hit", log_message="{name}:{number}")
+    assert crowd.launch(path)["exit_code"] == 0
+    logged = crowd.output("console").splitlines()
+    assert sorted(logged) == sorted(f"{name}:{number}" for name in range(THREADS) for number in range(ROUNDS))
+    assert counts(crowd) == [THREADS * ROUNDS]
+    assert crowd.output() == TOTAL
+
+
+def test_stepping_in_one_thread_loses_no_stop_of_the_others(crowd: Session, program: Callable[..., Path]) -> None:
+    """Each stop is stepped once and continued once; a hit elsewhere may come in between, as a stop of its own."""
+    path = program(CROWD)
+    crowd.break_at(path, "eighth")
+    stop = crowd.launch(path, fields=["breakpoints"])
+    hits: Counter[int] = Counter()
+    steps = 0
+    while stop["status"] == "paused":
+        if stop["stop_reason"] == "breakpoint":
+            hits[stop["thread_id"]] += 1
+            thread = stop["thread_id"]
+            stop = crowd.step("over", fields=["breakpoints"])
+            if stop["status"] == "paused" and stop["stop_reason"] == "step":
+                assert stop["thread_id"] == thread
+                steps += 1
+        else:
+            stop = crowd.resume(wait=True, fields=["breakpoints"])
+        assert hits.total() <= THREADS * ROUNDS
+    assert sorted(hits.values()) == [ROUNDS // 8] * THREADS
+    assert steps > 0
+    assert counts(crowd) == [THREADS * ROUNDS // 8]
+    assert (stop["exit_code"], crowd.output()) == (0, TOTAL)
+
+
+def test_every_thread_is_listed_and_can_be_looked_at(crowd: Session, program: Callable[..., Path]) -> None:
+    path = program(GATHERED)
+    crowd.break_at(path, "stop")
+    stop = crowd.launch(path)
+    status = crowd.get("/status")
+    names = {"MainThread", "leader", "waiter-0", "waiter-1", "waiter-2"}
+    assert {thread["name"] for thread in status["all_threads"]} == names
+    assert {thread["status"] for thread in status["all_threads"]} == {"paused"}
+    (stopped,) = status["stopped_threads"]
+    assert (stopped["thread_id"], stopped["name"]) == (stop["thread_id"], "leader")
+    assert (stopped["breakpoint_id"], stopped["location"]["line"]) == ("bp_1", line_of(path, "stop"))
+    listed = crowd.get("/threads")
+    assert listed["stopped_thread_id"] == stop["thread_id"]
+    ids = {thread["name"]: thread["id"] for thread in listed["threads"]}
+    assert set(ids) == names
+    assert [thread["name"] for thread in listed["threads"] if thread["is_current"]] == ["leader"]
+    stack = crowd.get(f"/threads/{ids['waiter-1']}/stacktrace", levels=100)
+    functions = [frame["name"] for frame in stack["frames"]]
+    assert "wait_here" in functions
+    frame = functions.index("wait_here")
+    values = crowd.get(f"/frames/{frame}/variables", thread_id=ids["waiter-1"])["variables"]
+    assert [(row["name"], row["value"]) for row in values] == [("name", "1")]
+    answer = crowd.evaluate("name + 100", frame_id=frame, thread_id=ids["waiter-1"])
+    assert answer["result"] == "101"
+    main = crowd.get("/stacktrace", thread_id=ids["MainThread"], levels=100)
+    assert main["frames"][-1]["name"] == "<module>"
+    assert crowd.locals() == {"here": "'leader'"}
+    assert crowd.resume()["exit_code"] == 0
+    assert crowd.output() == "done\n"
+
+
+def test_a_thread_that_does_not_exist_is_not_found(crowd: Session, program: Callable[..., Path]) -> None:
+    path = program(GATHERED)
+    crowd.break_at(path, "stop")
+    crowd.launch(path)
+    calls: list[Callable[[], object]] = [
+        lambda: crowd.get("/stacktrace", thread_id=987654),
+        lambda: crowd.get("/threads/987654/stacktrace"),
+        lambda: crowd.get("/scopes", thread_id=987654),
+        lambda: crowd.get("/frames/0/variables", thread_id=987654),
+        lambda: crowd.evaluate("1", thread_id=987654),
+        lambda: crowd.resume(thread_id=987654),
+        lambda: crowd.post("/threads/987654/continue"),
+        lambda: crowd.step("over", thread_id=987654),
+    ]
+    for call in calls:
+        with pytest.raises(ApiError) as caught:
+            call()
+        assert (caught.value.status, caught.value.code) == (404, "THREAD_NOT_FOUND")
+    assert crowd.get("/status")["status"] == "paused"
+    assert crowd.resume()["exit_code"] == 0
+
+
+def test_pause_stops_every_thread_of_a_running_program(crowd: Session, program: Callable[..., Path]) -> None:
+    path = program(
+        """
+        import threading
+        import time
+
+        ticks = [0, 0, 0]
+        over = False
+
+
+        def tick(place):
+            while not over:
+                ticks[place] += 1
+                time.sleep(0.001)
+
+
+        for place in range(3):
+            threading.Thread(target=tick, args=(place,), name=f"tick-{place}").start()
+        while not all(ticks):
+            time.sleep(0.001)
+        print("ticking")
+        while not over:
+            time.sleep(0.001)
+        print("over")
+        """
+    )
+    assert crowd.launch(path, wait=False)["status"] == "running"
+    crowd.wait_for_output("ticking")
+    with pytest.raises(ApiError) as caught:
+        crowd.post("/pause", {"thread_id": 987654})
+    assert caught.value.code == "THREAD_NOT_FOUND"
+    stop = crowd.post("/pause", {"wait": True})
+    assert (stop["status"], stop["stop_reason"]) == ("paused", "pause")
+    names = {thread["name"] for thread in crowd.get("/status")["all_threads"]}
+    assert names == {"MainThread", "tick-0", "tick-1", "tick-2"}
+    main = next(thread["id"] for thread in crowd.get("/threads")["threads"] if thread["name"] == "MainThread")
+    frames = crowd.get("/stacktrace", thread_id=main)["frames"]
+    before = crowd.evaluate("list(ticks)", frame_id=len(frames) - 1, thread_id=main)["result"]
+    assert crowd.evaluate("list(ticks)", frame_id=len(frames) - 1, thread_id=main)["result"] == before
+    crowd.evaluate("globals().update(over=True)", frame_id=len(frames) - 1, thread_id=main)
+    assert crowd.resume()["exit_code"] == 0
+    assert crowd.output() == "ticking\nover\n"
