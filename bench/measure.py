@@ -50,10 +50,10 @@ class Way(Protocol):
 @dataclass(frozen=True)
 class Plan:
     rounds: int = 5
-    launches: int = 12
+    launches: int = 10
     sessions: int = 20
     warm_up: int = 5
-    samples: Mapping[str, int] = field(default_factory=lambda: {"stock": 20, "direct": 50, "relay": 50})
+    samples: Mapping[str, int] = field(default_factory=lambda: {"stock": 18, "direct": 50, "relay": 50})
     """of each operation in a round"""
 
 

@@ -42,6 +42,10 @@ class Debuggee:
         self._leaving: str | None = None
         """the function that a step out leaves"""
 
+    @property
+    def is_going(self) -> bool:
+        return self.state in (State.LAUNCHING, State.RUNNING)
+
     def touch(self) -> None:
         self.last_activity = time.monotonic()
 
@@ -117,8 +121,10 @@ class Debuggee:
         exception = None
         with contextlib.suppress(RelayError):
             frames = await adapter.stack(event.thread_id)
-            if event.reason == "exception":
-                exception = await adapter.exception(event.thread_id)
+            if event.reason == "exception" and frames:
+                exception = await adapter.exception(frames[0]["id"])
+            if event.hit_numbers:
+                self.on_hits(await adapter.hits())
         if self.state in ENDED:
             return
         adapter.drain()

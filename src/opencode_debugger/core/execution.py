@@ -96,7 +96,9 @@ class Execution:
         self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
     ) -> dict[str, Any]:
         """The stop report of now; with wait, of the next stop if the program is running."""
-        return await self.answer(self._debuggee.current_run, self.seconds(wait, 0), fields, budget)
+        if self._debuggee.is_going:
+            return await self.answer(self._debuggee.current_run, self.seconds(wait, 0), fields, budget)
+        return await self._reporter.report(self._debuggee.stop or self._debuggee.end, fields, budget)
 
     def seconds(self, wait: Wait, usual: float) -> float:
         if wait is None:

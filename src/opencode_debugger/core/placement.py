@@ -72,6 +72,7 @@ class Placement:
     async def _send(self, paths: set[str]) -> None:
         if self._debuggee.state not in LIVE:
             return
+        self._debuggee.on_hits(await self._adapter.hits())
         for path in paths:
             group = self._table.in_file(path)
             bound = await self._adapter.set_breakpoints(path, [bp.for_debugger() for bp in group])

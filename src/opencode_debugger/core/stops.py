@@ -23,7 +23,7 @@ class Stop:
     frames: list[dict[str, Any]]
     hit_ids: list[str]
     exception: dict[str, Any] | None = None
-    """exceptionInfo, as the debugger gave it"""
+    """type, full_type, message, traceback and break_mode"""
     left: str | None = None
     """the function that was stepped out of"""
     note: str | None = None
@@ -46,14 +46,8 @@ class Stop:
     def to_exception(self) -> dict[str, Any] | None:
         if self.exception is None:
             return None
-        details = self.exception.get("details") or {}
-        return {
-            "type": self.exception.get("exceptionId"),
-            "message": details.get("message") or self.exception.get("description"),
-            "traceback": details.get("stackTrace"),
-            "break_mode": self.exception.get("breakMode"),
-            "location": self.location,
-        }
+        shown = {name: self.exception[name] for name in ("type", "message", "traceback")}
+        return {**shown, "location": self.location}
 
     def to_event(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -66,7 +60,7 @@ class Stop:
             "hit_breakpoint_ids": self.hit_ids,
             "location": self.location,
         }
-        exception = self.to_exception()
+        exception = self.exception
         if exception is not None:
             body["text"] = f"{exception['type']}: {exception['message']}"
             body["exception_info"] = {
@@ -75,7 +69,7 @@ class Stop:
                 "break_mode": exception["break_mode"],
                 "details": {
                     "type_name": exception["type"],
-                    "full_type_name": (self.exception or {}).get("details", {}).get("typeName"),
+                    "full_type_name": exception["full_type"],
                     "message": exception["message"],
                     "stack_trace": exception["traceback"],
                 },

@@ -10,6 +10,7 @@ import os
 import platform
 import shutil
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from ..persistence.breakpoints import BreakpointStore
 from ..persistence.sessions import TombstoneStore
 from ..runner.handle import Handle
 from ..runner.paths import FINAL
-from ..runner.spawn import Spares, reap_all
+from ..runner.spawn import Spares, reap, reap_all
 from .lock import FolderLock
 
 logger = logging.getLogger(__name__)
@@ -67,7 +68,8 @@ class Relay:
         self._sessions: dict[str, Held] = {}
         self._folder = settings.sessions_dir
         self._spares = Spares(self._folder, settings.spare_runners)
-        self._creating = asyncio.Lock()
+        self._counting = asyncio.Lock()
+        self._being_created = 0
         self._started = time.monotonic()
         self._lock = FolderLock(settings.data_dir)
         self._cleanups: set[asyncio.Task[None]] = set()
@@ -112,6 +114,7 @@ class Relay:
                 self._tombstones.add(folder.name, last["last_status"], last["reason"], last["name"])
         await asyncio.to_thread(end_marked, folder.name)
         shutil.rmtree(folder, ignore_errors=True)
+        reap()
 
     async def stop(self) -> None:
         """Ends every session: nothing of ours runs on."""
@@ -129,8 +132,7 @@ class Relay:
         if root is not None:
             root = _existing_folder(root)
         _check_interpreter(options.get("python_path"))
-        async with self._creating:
-            await self._check_limit()
+        async with self._place():
             handle = await self._spares.take()
             name = options.get("name") or f"session-{handle.session_id.removeprefix('sess_')}"
             minutes = options.get("timeout_minutes")
@@ -149,10 +151,21 @@ class Relay:
             self._hold(Held(handle, root, msgspec.json.decode(answer)))
         return answer
 
+    @contextlib.asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """One of the places for sessions, taken before the session is there."""
+        async with self._counting:
+            await self._check_limit()
+            self._being_created += 1
+        try:
+            yield
+        finally:
+            self._being_created -= 1
+
     async def _check_limit(self) -> None:
-        if len(self._sessions) < self._settings.max_sessions:
+        if len(self._sessions) + self._being_created < self._settings.max_sessions:
             return
-        live = sum(summary["status"] in LIVE for summary in await self._summaries())
+        live = sum(summary["status"] in LIVE for summary in await self._summaries()) + self._being_created
         if live >= self._settings.max_sessions:
             raise RelayError(
                 "SESSION_LIMIT_REACHED",

@@ -43,7 +43,8 @@ def _start_process(folder: Path) -> subprocess.Popen[bytes]:
             stderr=log,
             start_new_session=True,
         )
-    _reap(process)
+    reap()
+    _processes.add(process)
     return process
 
 
@@ -54,12 +55,11 @@ def _private(path: str, flags: int) -> int:
 _processes: set[subprocess.Popen[bytes]] = set()
 
 
-def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Collects runners that have ended since, so that none stays behind as a zombie."""
-    _processes.add(process)
-    for other in list(_processes):
-        if other.poll() is not None:
-            _processes.discard(other)
+def reap() -> None:
+    """Collects runners that have ended, so that none stays behind as a zombie."""
+    for process in list(_processes):
+        if process.poll() is not None:
+            _processes.discard(process)
 
 
 def reap_all(timeout: float) -> None:

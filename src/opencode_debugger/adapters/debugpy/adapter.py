@@ -7,7 +7,7 @@ import contextlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ ALLOWED = frozenset(
     {
         "pydevdAuthorize", "pydevdSystemInfo", "initialize", "launch", "attach", "configurationDone", "disconnect",
         "setBreakpoints", "setExceptionBreakpoints", "continue", "next", "stepIn", "stepOut", "pause", "threads",
-        "stackTrace", "evaluate", "exceptionInfo",
+        "stackTrace", "evaluate",
     }
 )  # fmt: skip
 """debugpy never answers what it does not know, and some requests kill it: nothing else is ever sent."""
@@ -71,6 +71,7 @@ class DebugpyAdapter:
         self._first_reference = 1000
         self._exit_code: int | None = None
         self._is_attached = False
+        self._farewell: asyncio.Task[None] | None = None
         # Known by the time it is needed: asking takes longer than creating a session.
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
@@ -244,8 +245,7 @@ class DebugpyAdapter:
                 "DEBUGPY_TIMEOUT", f"The debugger did not answer {command} within {timeout:g} s", operation=command
             ) from error
         except ChannelClosed as error:
-            message = f"Connection to the debugger lost during {command}"
-            raise RelayError("DEBUGPY_ERROR", message, status=502) from error
+            raise await self._connection_lost(command) from error
 
     def _event(self, event: Event) -> None:
         body = event.body or {}
@@ -303,13 +303,22 @@ class DebugpyAdapter:
 
     def _lost(self, channel: Channel, reason: Exception | None) -> None:
         """A program of ours tells its end by its exit; one that we attached to, by its connection."""
-        if channel is not self._channel or self._program is not None:
+        if channel is not self._channel:
+            return
+        if self._program is not None:
+            self._farewell = asyncio.get_running_loop().create_task(self._expect_end(self._program))
             return
         self._channel = None
         if self._exit_code is not None:
             self._listener.on_exit(processes.ExitStatus.of(self._exit_code))
         else:
             self._listener.on_lost(str(reason or "the program ended or its debugger let go"))
+
+    async def _expect_end(self, program: processes.Program) -> None:
+        """The connection ends just before the program does, unless the program closed it and goes on without us."""
+        await asyncio.wait([program.ended], timeout=END_PATIENCE)
+        if program.is_alive:
+            self._listener.on_lost("the program closed the connection to its debugger and runs on without it")
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
         await self._define_rules(path, breakpoints)
@@ -350,11 +359,11 @@ class DebugpyAdapter:
         return {int(number): hits for number, hits in answer["hits"].items()}
 
     async def _aside(self, method: str, **arguments: Any) -> Any:
-        with self._translated(method):
+        async with self._translated(method):
             return await self._require_probe().aside(method, **arguments)
 
     async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
-        with self._translated(method):
+        async with self._translated(method):
             return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
 
     def _require_probe(self) -> Probe:
@@ -362,14 +371,20 @@ class DebugpyAdapter:
         assert self._probe is not None
         return self._probe
 
-    @contextlib.contextmanager
-    def _translated(self, operation: str) -> Any:
+    @contextlib.asynccontextmanager
+    async def _translated(self, operation: str) -> AsyncIterator[None]:
         try:
             yield
         except TimeoutError as error:
             raise RelayError("DEBUGPY_TIMEOUT", "The debugger does not answer", operation=operation) from error
         except ChannelClosed as error:
-            raise RelayError("DEBUGPY_ERROR", "Connection to the debugger lost", status=502) from error
+            raise await self._connection_lost(operation) from error
+
+    async def _connection_lost(self, operation: str) -> RelayError:
+        """Told once it is known how the program ended, so that whoever asks next gets no stale state."""
+        if self._farewell is not None:
+            await asyncio.wait([self._farewell])
+        return RelayError("DEBUGPY_ERROR", f"Connection to the debugger lost during {operation}", status=502)
 
     def resume(self, thread_id: int) -> None:
         # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
@@ -410,11 +425,9 @@ class DebugpyAdapter:
             await self._in_frame(frame, "evaluate", timeout, expression=expression, context=context, limit=limit)
         )
 
-    async def exception(self, thread_id: int) -> dict[str, Any] | None:
-        try:
-            return dict(await self._request("exceptionInfo", {"threadId": thread_id}))
-        except RelayError:
-            return None  # the stop is not an exception any more, or never was
+    async def exception(self, frame: int) -> dict[str, Any] | None:
+        answer: dict[str, Any] | None = (await self._in_frame(frame, "exception", VALUES))["exception"]
+        return answer
 
     async def examine(self, path: str) -> dict[str, Any]:
         try:
@@ -440,5 +453,6 @@ class DebugpyAdapter:
 
 
 DISCONNECT = 2.0
+END_PATIENCE = 2.0
 VALUES = 1.0
 """Seconds that showing values may take before a slow __repr__ is interrupted."""

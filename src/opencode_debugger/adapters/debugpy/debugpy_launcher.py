@@ -95,7 +95,7 @@ def hide_own_frames(launcher_file: str, debugger_folder: str) -> None:
             if name != launcher_file and not name.startswith(debugger_folder):
                 break
             first = first.tb_next
-        hook(kind, value, first)
+        hook(kind, value.with_traceback(first), first)
 
     sys.excepthook = excepthook
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import sys
 import threading
 import time
 from typing import Any, Callable, Dict
 
-from . import breakpoints, evaluate, handles, interrupts, stepping, stops, values
+from . import breakpoints, evaluate, exceptions, handles, interrupts, stepping, stops, values, wire
 
 EVENT = "ocdb"
+LAUNCHER = "debugpy_launcher.py"
 
 
 def prepare(first_reference: int) -> None:
@@ -29,7 +31,7 @@ def prepare(first_reference: int) -> None:
     handles.start_references_at(first_reference)
     stops.install()
     stepping.install()
-    atexit.register(_send_counts)
+    wire.install()
 
 
 def send(kind: str, body: Dict[str, Any]) -> None:
@@ -110,7 +112,24 @@ def _evaluate(reply: handles.Reply, expression: str, context: str, limit: int) -
     return evaluate.evaluate(expression, _namespace(), reply, limit, context)
 
 
+def _exception(reply: handles.Reply) -> Any:
+    import debugpy
+    from _pydevd_bundle.pydevd_comm_constants import CMD_STEP_CAUGHT_EXCEPTION
+
+    own = (os.path.dirname(debugpy.__file__), "<ocdb", os.path.dirname(__file__))
+    found = _namespace().get("__exception__")
+    if not found:
+        return {"exception": None}
+    described = exceptions.describe(found[1], lambda name: name.startswith(own) or name.endswith(LAUNCHER))
+    is_handled = threading.current_thread().stop_reason == CMD_STEP_CAUGHT_EXCEPTION  # type: ignore[attr-defined]
+    described["break_mode"] = "always" if is_handled else "unhandled"
+    return {"exception": described}
+
+
 def _define(reply: handles.Reply, rules: Any, forget: Any) -> Any:
+    # Last to register is first to run: before pydevd closes the connection.
+    atexit.unregister(_send_counts)
+    atexit.register(_send_counts)
     for number in forget:
         breakpoints.forget(number)
     for rule in rules:
@@ -132,6 +151,7 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "children": _children,
     "report": _report,
     "evaluate": _evaluate,
+    "exception": _exception,
     "define": _define,
     "counts": _counts,
     "interrupt": _interrupt,

@@ -46,7 +46,9 @@ rules: Dict[int, Rule] = {}
 
 
 def define(number: int, condition: Optional[str], hit_condition: Optional[str], log: Optional[str], hits: int) -> None:
-    rules[number] = Rule(condition, hit_condition, log, hits)
+    """Again with the same number, it goes on counting."""
+    known = rules.get(number)
+    rules[number] = Rule(condition, hit_condition, log, max(hits, known.hits) if known else hits)
 
 
 def forget(number: int) -> None:
