@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
@@ -63,7 +64,7 @@ class Api:
         return Session(self, self.post("/sessions", options)["session_id"])
 
 
-def refusal(status: int, code: str, call: Callable[..., Any], *args: Any, **options: Any) -> ApiError:
+def refusal(status: int, code: str, call: Callable[..., Any], /, *args: Any, **options: Any) -> ApiError:
     """The error that a call must end in; each says what to do next."""
     try:
         answer = call(*args, **options)
@@ -209,6 +210,15 @@ class Relay:
             except httpx2.TransportError:
                 time.sleep(0.02)
         raise AssertionError(f"the relay did not start:\n{self.log.read_text()}")
+
+    def runner_of(self, session: Session) -> psutil.Process:
+        """The process that holds a session."""
+        assert self.process is not None
+        for child in psutil.Process(self.process.pid).children():
+            with contextlib.suppress(psutil.Error):
+                if child.cmdline()[-1:] and child.cmdline()[-1].endswith(session.id):
+                    return child
+        raise AssertionError(f"no runner for {session.id}")
 
     def kill(self) -> None:
         """As a crash would: its runners live on."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from relays import Api, ApiError, Relay, Session, line_of, refusal
 
@@ -39,25 +38,20 @@ def wait_until(true: Callable[[], Any], seconds: float = 10) -> None:
 
 # Every operation in every wrong state.
 
-CALLS: dict[str, tuple[str, str, Any]] = {
-    "launch": ("POST", "/launch", {"code": "pass"}),
-    "attach": ("POST", "/attach", {"port": 1}),
-    "continue": ("POST", "/continue", None),
-    "pause": ("POST", "/pause", None),
-    "step-over": ("POST", "/step-over", None),
-    "step-into": ("POST", "/step-into", None),
-    "step-out": ("POST", "/step-out", None),
-    "list threads": ("GET", "/threads", None),
-    "get stack trace": ("GET", "/stacktrace", None),
-    "get scopes": ("GET", "/scopes", None),
-    "get variables": ("GET", "/variables/1000", None),
-    "evaluate": ("POST", "/evaluate", {"expression": "1"}),
-}
-SAME = {
-    "continue": ("POST", "/threads/1/continue", None),
-    "get stack trace": ("GET", "/threads/1/stacktrace", None),
-    "get scopes": ("GET", "/frames/0/scopes", None),
-    "get variables": ("GET", "/frames/0/variables", None),
+CALLS: dict[str, list[tuple[str, str, Any]]] = {
+    "launch": [("POST", "/launch", {"code": "pass"})],
+    "attach": [("POST", "/attach", {"port": 1})],
+    "continue": [("POST", "/continue", None), ("POST", "/threads/1/continue", None)],
+    "pause": [("POST", "/pause", None)],
+    "step_over": [("POST", "/step-over", None)],
+    "step_into": [("POST", "/step-into", None)],
+    "step_out": [("POST", "/step-out", None)],
+    "threads": [("GET", "/threads", None)],
+    "stack_trace": [("GET", "/stacktrace", None), ("GET", "/threads/1/stacktrace", None)],
+    "scopes": [("GET", "/scopes", None), ("GET", "/frames/0/scopes", None)],
+    "variables": [("GET", "/variables?variables_reference=1000", None), ("GET", "/variables/1000", None)],
+    "frame_variables": [("GET", "/frames/0/variables", None)],
+    "evaluate": [("POST", "/evaluate", {"expression": "1"})],
 }
 WRONG = [(state, name) for state in State for name, allowed in ALLOWED.items() if state not in allowed]
 
@@ -74,6 +68,8 @@ class Sessions:
         self.launching: threading.Thread | None = None
 
     def __getitem__(self, state: State) -> Session:
+        if state is not State.LAUNCHING:
+            self.may_start.touch()
         if state not in self.made:
             self.made[state] = session = self.api.session()
             getattr(self, f"make_{state}")(session)
@@ -85,6 +81,7 @@ class Sessions:
 
     def make_launching(self, session: Session) -> None:
         """An interpreter that takes its time."""
+        self.may_start.unlink(missing_ok=True)
         slow = self.folder / "slow-python"
         slow.write_text(f'#!/bin/sh\nwhile [ ! -e {self.may_start} ]; do sleep 0.02; done\nexec python3 "$@"\n')
         slow.chmod(0o755)
@@ -110,11 +107,11 @@ class Sessions:
 
     def make_failed(self, session: Session) -> None:
         """Its runner is killed."""
-        assert self.relay.process is not None
-        for child in psutil.Process(self.relay.process.pid).children():
-            if child.status() != psutil.STATUS_ZOMBIE and child.cmdline()[-1].endswith(session.id):
-                child.kill()
-        wait_until(lambda: session.get()["status"] == "failed")
+        self.relay.runner_of(session).kill()
+        wait_until(lambda: session.id in self.failed())
+
+    def failed(self) -> list[str]:
+        return [item["session_id"] for item in self.api.get("/sessions", status="failed")["items"]]
 
     def close(self) -> None:
         self.may_start.touch()
@@ -134,7 +131,7 @@ def in_state(relay: Relay, api: Api, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.mark.parametrize(("state", "operation"), WRONG, ids=[f"{name}-{state}" for state, name in WRONG])
 def test_an_operation_in_a_wrong_state_is_refused(in_state: Sessions, state: State, operation: str) -> None:
     session = in_state[state]
-    for method, path, body in filter(None, (CALLS[operation], SAME.get(operation))):
+    for method, path, body in CALLS[operation]:
         url = f"/sessions/{session.id}{path}"
         error = refusal(409, "INVALID_SESSION_STATE", session.api.request, method, url, body)
         assert error.details["current_state"] == state
@@ -148,7 +145,7 @@ def test_every_operation_of_the_state_table_is_tried() -> None:
 
 # Values that make no sense.
 
-HUGE = 10**30
+HUGE = 1_000_000_000_000_000_000_000_000_000_000
 LONG = "9" * 5000
 BODIES: list[tuple[str, str, str]] = [
     # path, body, field that is to be named
@@ -156,49 +153,39 @@ BODIES: list[tuple[str, str, str]] = [
     ("/launch", '{"script": ["/x.py"]}', "script"),
     ("/launch", '{"script": ""}', "script"),
     ("/launch", '{"script": "/x\\u0000.py"}', "script"),
-    ("/launch", '{"script": "/x\\ud800.py"}', "script"),
-    ("/launch", '{"script": "%s"}' % ("x" * 5000), "script"),
-    ("/launch", '{"code": "x = \'\\ud800\'"}', "code"),
+    ("/launch", json.dumps({"script": "x" * 5000}), "script"),
     ("/launch", '{"module": "a\\u0000b"}', "module"),
     ("/launch", '{"code": "pass", "args": "text"}', "args"),
     ("/launch", '{"code": "pass", "args": [1]}', "args[0]"),
     ("/launch", '{"code": "pass", "args": ["\\u0000"]}', "args[0]"),
-    ("/launch", '{"code": "pass", "args": ["ok", "\\udfff"]}', "args[1]"),
     ("/launch", '{"code": "pass", "env": {"A": 1}}', "env.A"),
     ("/launch", '{"code": "pass", "env": {"A": "\\u0000"}}', "env.A"),
-    ("/launch", '{"code": "pass", "env": {"A": "\\ud800"}}', "env.A"),
     ("/launch", '{"code": "pass", "cwd": 1.5}', "cwd"),
     ("/launch", '{"code": "pass", "stop_on_entry": 1}', "stop_on_entry"),
     ("/launch", '{"code": "pass", "stop_on_exception": "never"}', "stop_on_exception"),
     ("/launch", '{"code": "pass", "wait": -1}', "wait"),
-    ("/launch", '{"code": "pass", "wait": 1e400}', "wait"),
-    ("/launch", '{"code": "pass", "wait": %d}' % HUGE, "wait"),
-    ("/launch", '{"code": "pass", "budget": %d}' % HUGE, "budget"),
-    ("/launch", '{"code": "pass", "budget": %s}' % LONG, "budget"),
+    ("/launch", '{"code": "pass", "wait": 1000000000000000000000000000000}', "wait"),
+    ("/launch", '{"code": "pass", "budget": 1000000000000000000000000000000}', "budget"),
     ("/attach", '{"port": 0}', "port"),
     ("/attach", '{"port": 65536}', "port"),
     ("/attach", '{"port": "5678"}', "port"),
-    ("/attach", '{"pid": %d}' % HUGE, "pid"),
+    ("/attach", '{"pid": 1000000000000000000000000000000}', "pid"),
     ("/attach", '{"port": 1, "host": "a\\u0000b"}', "host"),
-    ("/attach", '{"port": 1, "host": "\\ud800"}', "host"),
-    ("/attach", '{"port": 1, "connect_timeout": %d}' % HUGE, "connect_timeout"),
+    ("/attach", '{"port": 1, "connect_timeout": 1000000000000000000000000000000}', "connect_timeout"),
     ("/breakpoints", '{"breakpoints": {}}', "breakpoints"),
-    ("/breakpoints", '{"breakpoints": [{"source": {"path": "/x.py"}, "line": %d}]}' % HUGE, "breakpoints[0].line"),
+    ("/breakpoints", '{"breakpoints": [{"source": {"path": "/x.py"}, "line": 1e30}]}', "breakpoints[0].line"),
+    ("/breakpoints", '{"file": "/x.py", "line": 1000000000000000000000000000000}', "line"),
     ("/breakpoints", '{"breakpoints": [{"source": {"path": "/x.py"}, "line": 1.5}]}', "breakpoints[0].line"),
     ("/breakpoints", '{"breakpoints": [{"source": {"path": "/x.py"}, "line": true}]}', "breakpoints[0].line"),
     ("/breakpoints", '{"breakpoints": [{"source": "/x.py", "line": 1}]}', "breakpoints[0].source"),
     ("/breakpoints", '{"breakpoints": [{"source": {"path": "\\u0000"}, "line": 1}]}', "breakpoints[0].source.path"),
-    ("/breakpoints", '{"file": "/\\ud800.py", "line": 1}', "file"),
     ("/evaluate", '{"expression": 1}', "expression"),
     ("/evaluate", '{"expression": ""}', "expression"),
     ("/evaluate", '{"expression": "1\\u0000"}', "expression"),
-    ("/evaluate", '{"expression": "\'\\ud800\'"}', "expression"),
     ("/evaluate", '{"expression": "1", "frame_id": -1}', "frame_id"),
-    ("/evaluate", '{"expression": "1", "frame_id": %d}' % HUGE, "frame_id"),
-    ("/evaluate", '{"expression": "1", "timeout": 1e999}', "timeout"),
+    ("/evaluate", '{"expression": "1", "frame_id": 1000000000000000000000000000000}', "frame_id"),
     ("/step-over", '{"thread_id": "1"}', "thread_id"),
     ("/step-over", '{"granularity": "instruction"}', "granularity"),
-    ("/continue", '{"thread_id": %s}' % LONG, "thread_id"),
 ]
 
 
@@ -218,11 +205,28 @@ def send(session: Session, path: str, body: bytes) -> Any:
     return envelope["data"]
 
 
-NOT_JSON = [b"{", b"\xff\xfe", b'{"name": "\xff"}', b"\x00", b"[" * 100_000, b'{"a":' * 50_000, b"NaN", b"5", b"[]", b"null"]
+NOT_JSON = [
+    b"{",
+    b"\xff\xfe",
+    b'{"code": "\xff"}',
+    b'{"code": "\\ud800"}',
+    b'{"code": "pass", "args": ["\\udfff"]}',
+    b'{"code": "pass", "env": {"A": "\\ud800"}}',
+    b'{"code": "pass", "wait": 1e400}',
+    b'{"code": "pass", "wait": NaN}',
+    b'{"code": "pass", "budget": %s}' % LONG.encode(),
+    b"\x00",
+    b"[" * 100_000,
+    b'{"a":' * 50_000,
+    b"NaN",
+    b"5",
+    b"[]",
+    b"null",
+]
 
 
 @pytest.mark.parametrize("body", NOT_JSON, ids=[repr(body[:20]) for body in NOT_JSON])
-def test_a_body_that_is_no_json_object_is_refused(in_state: Sessions, body: bytes) -> None:
+def test_a_body_that_is_no_proper_json_object_is_refused(in_state: Sessions, body: bytes) -> None:
     refusal(400, "INVALID_REQUEST", send, in_state[State.CREATED], "/launch", body)
 
 
@@ -447,6 +451,7 @@ HOSTILE = """
         print("done")  # @here
 
     main()
+    last = 3
 """
 
 
@@ -554,11 +559,10 @@ def test_a_program_ends_as_it_would_without_us(
     assert session.output("stderr") == plain.stderr
 
 
+@cache
 def interpreter() -> str:
     """The one that sessions take when none is named."""
-    found = shutil.which("python3")
-    assert found is not None
-    return found
+    return subprocess.check_output(["python3", "-c", "import sys; print(sys.executable)"], text=True).strip()
 
 
 def test_an_uncaught_exception_stops_first_and_then_ends_it(session: Session, program: Write) -> None:

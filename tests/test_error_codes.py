@@ -386,7 +386,7 @@ def test_a_program_that_dies_during_an_evaluate_is_a_lost_connection(paused: Ses
 def test_a_runner_that_dies_during_a_call_fails_only_its_session(
     relay: Relay, api: Api, paused: Session, tmp_path: Path
 ) -> None:
-    runner = runner_of(relay, paused)
+    runner = relay.runner_of(paused)
     pid = paused.get()["pid"]
     begun = tmp_path / "begun"
     caught: list[ApiError] = []
@@ -408,12 +408,6 @@ def test_a_runner_that_dies_during_a_call_fails_only_its_session(
     wait_until(lambda: not psutil.pid_exists(pid))
     assert paused.delete()["final_status"] == "failed"
     assert api.get("/health")["status"] == "healthy"
-
-
-def runner_of(relay: Relay, session: Session) -> psutil.Process:
-    assert relay.process is not None
-    children = [child for child in psutil.Process(relay.process.pid).children() if child.status() != psutil.STATUS_ZOMBIE]
-    return next(child for child in children if child.cmdline()[-1].endswith(session.id))
 
 
 def test_what_the_debugger_refuses_is_its_error(session: Session, program: Write) -> None:

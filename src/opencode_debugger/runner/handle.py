@@ -42,9 +42,13 @@ class Handle(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
 
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
     async def call(self, method: str, params: dict[str, Any] | None = None) -> bytes:
         """The result as JSON. Raises what the runner raised."""
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or not self.is_open:
             raise _gone()
         id = next(self._ids)
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()

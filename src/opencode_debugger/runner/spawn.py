@@ -7,16 +7,19 @@ import contextlib
 import logging
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from ..errors import RelayError
 from .handle import Handle
 from .paths import LOG
 
 logger = logging.getLogger(__name__)
 
 START_TIMEOUT = 15.0
+END_TIMEOUT = 5.0
 POLL = 0.005
 
 
@@ -70,40 +73,39 @@ def reap_all(timeout: float) -> None:
 
 
 class Spares:
-    """Runners started ahead."""
+    """Runners started ahead, the oldest first."""
 
     def __init__(self, sessions: Path, count: int) -> None:
         self._sessions = sessions
         self._count = count
-        self._starting: set[asyncio.Task[Handle]] = set()
-        self._closed = False
+        self._starting: list[asyncio.Task[Handle]] = []
+        self._is_closed = False
 
     def refill(self) -> None:
-        while not self._closed and len(self._starting) < self._count:
-            self._starting.add(asyncio.get_running_loop().create_task(start_runner(self._sessions)))
+        while not self._is_closed and len(self._starting) < self._count:
+            self._starting.append(asyncio.get_running_loop().create_task(start_runner(self._sessions)))
 
     async def take(self) -> Handle:
-        """The one that has been ready longest, or is nearest to it."""
+        """The one that has been ready longest, or is nearest to it; nobody else gets it."""
         self.refill()
-        if not self._starting:
-            return await start_runner(self._sessions)
-        done, _ = await asyncio.wait(self._starting, return_when=asyncio.FIRST_COMPLETED)
-        task = done.pop()
-        self._starting.discard(task)
-        self.refill()
-        return task.result()
+        if self._starting:
+            task = self._starting.pop(0)
+            self.refill()
+            with contextlib.suppress(OSError, RuntimeError, TimeoutError):
+                handle = await task
+                if handle.is_open:
+                    return handle
+        return await start_runner(self._sessions)
 
     async def close(self) -> None:
-        self._closed = True
-        for task in self._starting:
-            with contextlib.suppress(Exception):
-                handle = await task
-                handle.is_ending = True
-                with contextlib.suppress(Exception):
-                    await handle.call("end")
-                await handle.closed(5.0)
+        self._is_closed = True
+        await asyncio.gather(*(_end(task) for task in self._starting), return_exceptions=True)
         self._starting.clear()
 
-    @property
-    def folders(self) -> set[str]:
-        return {task.result().session_id for task in self._starting if task.done() and not task.exception()}
+
+async def _end(task: asyncio.Task[Handle]) -> None:
+    handle = await task
+    with contextlib.suppress(RelayError):
+        await handle.call("end")
+    await handle.closed(END_TIMEOUT)
+    shutil.rmtree(handle.folder, ignore_errors=True)

@@ -22,8 +22,8 @@ def process(data, verbose):
         totals[sale.region] = totals.get(sale.region, 0.0) + sale.amount
         if verbose:
             print(f"{sale.region}: {sale.amount}")
-    best = max(data)
-    return totals, best
+    count = len(data)
+    return totals, count
 
 
 def main():
@@ -32,10 +32,10 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     data = read_csv(options.input, load)
-    totals, best = process(data, options.verbose)
+    totals, count = process(data, options.verbose)
     for region, total in totals.items():
         print(f"{region} {total:.2f} {share(total, totals)}")
-    print("best:", best)
+    print(f"{count} sales, the best in {max(data)}")
 
 
 if __name__ == "__main__":

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
-import os
 import sys
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
-from ...dap.channel import Channel, ChannelClosed, RequestFailed
+from ...dap.channel import Channel
 from ...dap.messages import Event
 from ...errors import RelayError
-from .. import processes
 from ..base import AttachSpec, Bound, DebuggerBreakpoint, Groups, LaunchSpec, Listener, StopEvent
+from ..conversation import Conversation
+from ..processes import ExitStatus, Program
 from . import interpreter as interpreters
-from .probe import INSIDE, Probe
-
-LAUNCHER = Path(__file__).with_name("debugpy_launcher.py")
-EXCEPTION_FILTERS = ("raised", "uncaught")
+from . import launch as launching
+from .probe import Probe
 
 ALLOWED = frozenset(
     {
@@ -42,12 +36,11 @@ CLIENT = {
     "supportsVariableType": True,
 }
 
-ENVIRONMENT = {
-    "PYTHONUNBUFFERED": "1",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    "PYDEVD_WARN_EVALUATION_TIMEOUT": "86400",
-    "PYDEVD_WARN_SLOW_RESOLVE_TIMEOUT": "86400",
-}
+DISCONNECT = 2.0
+END_PATIENCE = 2.0
+VALUES = 1.0
+"""Seconds that showing values may take before a slow __repr__ is interrupted."""
+REFERENCES_PER_LAUNCH = 1_000_000
 
 
 class DebugpyAdapter:
@@ -61,8 +54,8 @@ class DebugpyAdapter:
         self._listener = listener
         self._timeout = timeout
         self._launch_timeout = launch_timeout
-        self._program: processes.Program | None = None
-        self._channel: Channel | None = None
+        self._program: Program | None = None
+        self._talk: Conversation | None = None
         self._probe: Probe | None = None
         self._numbers: dict[int, int] = {}
         """debugpy's breakpoint ids to the session's numbers"""
@@ -71,7 +64,6 @@ class DebugpyAdapter:
         self._first_reference = 1000
         self._exit_code: int | None = None
         self._is_attached = False
-        self._farewell: asyncio.Task[None] | None = None
         # Known by the time it is needed: asking takes longer than creating a session.
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
@@ -93,91 +85,39 @@ class DebugpyAdapter:
 
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None:
         interpreter = await self._interpreter(spec.interpreter)
-        token = os.urandom(16).hex()
-        loop = asyncio.get_running_loop()
-        arrived: asyncio.Future[Channel] = loop.create_future()
-        server = await loop.create_server(lambda: self._new_channel(arrived), "127.0.0.1", 0)
-        try:
-            port = server.sockets[0].getsockname()[1]
+        async with launching.CallBack(self._new_channel) as callback:
+            environment = launching.environment(spec, self._session_id, callback, self._first_reference)
+            self._first_reference += REFERENCES_PER_LAUNCH
             try:
-                self._program = processes.Program(
-                    [interpreter.path, "-Xfrozen_modules=off", *spec.interpreter_args, str(LAUNCHER), *spec.args],
+                self._program = Program(
+                    launching.command(interpreter.path, spec),
                     spec.cwd,
-                    self._environment(spec, port, token),
+                    environment,
                     self._listener.on_output,
                     self._exited,
                 )
             except (OSError, ValueError) as error:
                 raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
             self.pid = self._program.pid
-            self._channel = await self._connection(arrived)
-        finally:
-            server.close()
-        await self._authorize(token)
+            self._converse(await launching.connection(callback, self._program, self._launch_timeout))
         await self._configure("launch", {"stopOnEntry": spec.stop_on_entry}, spec.just_my_code, breakpoints, stop_on)
 
-    def _new_channel(self, arrived: asyncio.Future[Channel]) -> Channel:
+    def _new_channel(self) -> Channel:
         channel = Channel(self._event)
         channel.on_closed = lambda reason: self._lost(channel, reason)
-        channel.connected.add_done_callback(
-            lambda _: arrived.set_result(channel) if not arrived.done() else channel.close()
-        )
         return channel
 
-    async def _connection(self, arrived: asyncio.Future[Channel]) -> Channel:
-        assert self._program is not None
-        ended = self._program.ended
-        either: list[asyncio.Future[Any]] = [arrived, ended]
-        await asyncio.wait(either, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
-        if arrived.done():
-            return arrived.result()
-        if ended.done():
-            raise RelayError(
-                "LAUNCH_FAILED",
-                "The program ended before its debugger connected",
-                exit_code=ended.result().code,
-                signal=ended.result().signal,
-            )
-        raise RelayError("LAUNCH_FAILED", f"The debugger did not connect within {self._launch_timeout:g} s")
-
-    def _environment(self, spec: LaunchSpec, port: int, token: str) -> dict[str, str]:
-        found = importlib.util.find_spec("debugpy")
-        assert found is not None and found.origin is not None
-        folder = str(Path(found.origin).parent)
-        config = {
-            "port": port,
-            "token": token,
-            "debugpy": folder,
-            "inside": str(INSIDE),
-            "kind": spec.kind,
-            "target": spec.target,
-            "first_reference": self._first_reference,
-            "subprocesses": False,
-            "remove_environment": [name for name in ENVIRONMENT if name.startswith("PYDEVD")],
-        }
-        own = {name: value for name, value in os.environ.items() if not name.startswith("OPENCODE_DEBUG_")}
-        return {
-            **own,
-            **spec.env,
-            **ENVIRONMENT,
-            processes.MARKER: self._session_id,
-            "OPENCODE_DEBUG_LAUNCH": msgspec.json.encode(config).decode(),
-        }
-
-    async def _authorize(self, token: str) -> None:
-        """Only the program that we started knows the token."""
-        body = await self._request("pydevdAuthorize", {"debugServerAccessToken": None}, timeout=self._launch_timeout)
-        if body.get("clientAccessToken") != token:
-            raise RelayError("LAUNCH_FAILED", "Something other than the program connected to its debug port")
+    def _converse(self, channel: Channel) -> None:
+        self._talk = Conversation(channel, ALLOWED, self._timeout)
+        self._probe = Probe(self._talk, self._timeout)
 
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
         loop = asyncio.get_running_loop()
-        arrived: asyncio.Future[Channel] = loop.create_future()
         where = f"{spec.host}:{spec.port}"
         try:
             async with asyncio.timeout(spec.connect_timeout):
-                _, channel = await loop.create_connection(lambda: self._new_channel(arrived), spec.host, spec.port)
-                self._channel = channel
+                _, channel = await loop.create_connection(self._new_channel, spec.host, spec.port)
+                self._converse(channel)
                 await self._configure("attach", {}, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
         except TimeoutError:
             raise RelayError(
@@ -203,49 +143,40 @@ class DebugpyAdapter:
         timeout: float | None = None,
     ) -> None:
         """The handshake, in the order that debugpy wants; `configurationDone` lets the program run."""
-        channel = self._open_channel()
+        talk, probe = self._require_talk(), self._require_probe()
         timeout = timeout or self._launch_timeout
         self._initialized = asyncio.get_running_loop().create_future()
-        await self._request("initialize", CLIENT, timeout=timeout)
+        await talk.request("initialize", CLIENT, timeout=timeout)
         options = {"justMyCode": just_my_code, "redirectOutput": False, "showReturnValue": True, **arguments}
-        started = channel.send(command, options)
+        started = talk.channel.send(command, options)
         await asyncio.wait([self._initialized, started], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        self._probe = Probe(channel, self._timeout)
         if command == "attach":
-            await self._probe.load(self._first_reference)
+            await probe.load(self._first_reference)
         for path, group in breakpoints.items():
             await self.set_breakpoints(path, group)
-        await self._request("setExceptionBreakpoints", {"filters": stop_on})
+        await talk.request("setExceptionBreakpoints", {"filters": stop_on})
         try:
-            await self._request("configurationDone", timeout=timeout)
+            await talk.request("configurationDone", timeout=timeout)
         except RelayError:
             if self._program is None or self._program.is_alive:
                 raise
             return  # it has run already, from beginning to end
         await asyncio.wait([started], timeout=timeout)
         if self.pid is None:
-            self.pid = (await self._request("pydevdSystemInfo"))["process"]["pid"]
+            self.pid = (await talk.request("pydevdSystemInfo"))["process"]["pid"]
 
-    def _open_channel(self) -> Channel:
-        if self._channel is None or not self._channel.is_open:
-            raise RelayError("DEBUGPY_ERROR", "The connection to the debugger is closed", status=502)
-        return self._channel
+    def _require_talk(self) -> Conversation:
+        if self._talk is None:
+            raise RelayError("DEBUGPY_ERROR", "There is no connection to a debugger", status=502)
+        return self._talk
 
-    async def _request(
-        self, command: str, arguments: dict[str, Any] | None = None, *, timeout: float | None = None
-    ) -> Any:
-        assert command in ALLOWED, command
-        timeout = timeout or self._timeout
-        try:
-            return await self._open_channel().request(command, arguments, timeout=timeout)
-        except RequestFailed as error:
-            raise RelayError("DEBUGPY_ERROR", f"The debugger refused {command}: {error}") from error
-        except TimeoutError as error:
-            raise RelayError(
-                "DEBUGPY_TIMEOUT", f"The debugger did not answer {command} within {timeout:g} s", operation=command
-            ) from error
-        except ChannelClosed as error:
-            raise await self._connection_lost(command) from error
+    def _require_probe(self) -> Probe:
+        self._require_talk()
+        assert self._probe is not None
+        return self._probe
+
+    async def _request(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
+        return await self._require_talk().request(command, arguments)
 
     def _event(self, event: Event) -> None:
         body = event.body or {}
@@ -270,8 +201,8 @@ class DebugpyAdapter:
         self._exit_code = body.get("exitCode")
 
     def _on_terminated(self, body: dict[str, Any]) -> None:
-        if self._program is None and self._channel is not None:
-            self._channel.close()
+        if self._program is None and self._talk is not None:
+            self._talk.channel.close()
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         ids = body.get("hitBreakpointIds") or []
@@ -296,25 +227,24 @@ class DebugpyAdapter:
             case "condition_error":
                 self._listener.on_condition_error(body["number"], body["error"])
 
-    def _exited(self, status: processes.ExitStatus) -> None:
-        if self._channel is not None:
-            self._channel.close()
+    def _exited(self, status: ExitStatus) -> None:
+        if self._talk is not None:
+            self._talk.channel.close()
         self._listener.on_exit(status)
 
     def _lost(self, channel: Channel, reason: Exception | None) -> None:
         """A program of ours tells its end by its exit; one that we attached to, by its connection."""
-        if channel is not self._channel:
+        talk = self._talk
+        if talk is None or channel is not talk.channel:
             return
         if self._program is not None:
-            self._farewell = asyncio.get_running_loop().create_task(self._expect_end(self._program))
-            return
-        self._channel = None
-        if self._exit_code is not None:
-            self._listener.on_exit(processes.ExitStatus.of(self._exit_code))
+            talk.farewell = asyncio.get_running_loop().create_task(self._expect_end(self._program))
+        elif self._exit_code is not None:
+            self._listener.on_exit(ExitStatus.of(self._exit_code))
         else:
             self._listener.on_lost(str(reason or "the program ended or its debugger let go"))
 
-    async def _expect_end(self, program: processes.Program) -> None:
+    async def _expect_end(self, program: Program) -> None:
         """The connection ends just before the program does, unless the program closed it and goes on without us."""
         await asyncio.wait([program.ended], timeout=END_PATIENCE)
         if program.is_alive:
@@ -359,36 +289,14 @@ class DebugpyAdapter:
         return {int(number): hits for number, hits in answer["hits"].items()}
 
     async def _aside(self, method: str, **arguments: Any) -> Any:
-        async with self._translated(method):
-            return await self._require_probe().aside(method, **arguments)
+        return await self._require_probe().aside(method, **arguments)
 
     async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
-        async with self._translated(method):
-            return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
-
-    def _require_probe(self) -> Probe:
-        self._open_channel()
-        assert self._probe is not None
-        return self._probe
-
-    @contextlib.asynccontextmanager
-    async def _translated(self, operation: str) -> AsyncIterator[None]:
-        try:
-            yield
-        except TimeoutError as error:
-            raise RelayError("DEBUGPY_TIMEOUT", "The debugger does not answer", operation=operation) from error
-        except ChannelClosed as error:
-            raise await self._connection_lost(operation) from error
-
-    async def _connection_lost(self, operation: str) -> RelayError:
-        """Told once it is known how the program ended, so that whoever asks next gets no stale state."""
-        if self._farewell is not None:
-            await asyncio.wait([self._farewell])
-        return RelayError("DEBUGPY_ERROR", f"Connection to the debugger lost during {operation}", status=502)
+        return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
 
     def resume(self, thread_id: int) -> None:
         # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
-        self._open_channel().send("continue", {"threadId": thread_id})
+        self._require_talk().send("continue", {"threadId": thread_id})
 
     async def step(self, kind: str, thread_id: int) -> None:
         await self._request(kind, {"threadId": thread_id})
@@ -444,15 +352,9 @@ class DebugpyAdapter:
         if self._program is not None:
             await self._program.end(self._session_id, grace)
             self._program = None
-        elif self._is_attached and self._channel is not None:
+        elif self._is_attached and self._talk is not None:
             with contextlib.suppress(RelayError):
-                await self._request("disconnect", {"terminateDebuggee": False}, timeout=DISCONNECT)
-        channel, self._channel = self._channel, None
-        if channel is not None:
-            channel.close()
-
-
-DISCONNECT = 2.0
-END_PATIENCE = 2.0
-VALUES = 1.0
-"""Seconds that showing values may take before a slow __repr__ is interrupted."""
+                await self._talk.request("disconnect", {"terminateDebuggee": False}, timeout=DISCONNECT)
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.channel.close()

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ...dap.channel import Channel
 from ...dap.messages import Response
 from ...errors import RelayError
+from ..conversation import Conversation
+from .launch import INSIDE
 
-INSIDE = Path(__file__).parent / "inside"
 GRACE = 1.0
 """Seconds for an interrupted call to come back."""
 
 
 class Probe:
-    def __init__(self, channel: Channel, timeout: float) -> None:
-        self._channel = channel
+    def __init__(self, talk: Conversation, timeout: float) -> None:
+        self._talk = talk
         self._timeout = timeout
         self._tokens = itertools.count(1)
         self._stuck: dict[int, asyncio.Future[Response]] = {}
@@ -31,43 +31,44 @@ class Probe:
         if frame in self._stuck:
             raise _still_busy()
         token = next(self._tokens)
-        future = self._channel.send(
-            "evaluate",
-            {"expression": _expression(method, arguments, token), "frameId": frame, "context": "clipboard"},
+        expression = _expression(method, arguments, token)
+        async with self._talk.translated(method):
+            future = self._send({"expression": expression, "frameId": frame, "context": "clipboard"})
+            await asyncio.wait([future], timeout=timeout)
+            if not future.done():
+                await self._interrupt(token)
+                await asyncio.wait([future], timeout=GRACE)
+            if future.done():
+                return _answer(future.result())
+        self._stuck[frame] = future
+        future.add_done_callback(lambda _: self._stuck.pop(frame, None))
+        raise RelayError(
+            "DEBUGPY_TIMEOUT",
+            f"No answer within {timeout:g} s: the code that it runs cannot be interrupted",
+            operation=method,
+            timeout=timeout,
         )
-        await asyncio.wait([future], timeout=timeout)
-        if not future.done():
-            await self._interrupt(token)
-            await asyncio.wait([future], timeout=GRACE)
-        if not future.done():
-            self._stuck[frame] = future
-            future.add_done_callback(lambda _: self._stuck.pop(frame, None))
-            raise RelayError(
-                "DEBUGPY_TIMEOUT",
-                f"No answer within {timeout:g} s: the code that it runs cannot be interrupted",
-                operation=method,
-                timeout=timeout,
-            )
-        return _answer(future.result())
+
+    def _send(self, arguments: dict[str, Any]) -> asyncio.Future[Response]:
+        return self._talk.channel.send("evaluate", arguments)
 
     async def aside(self, method: str, **arguments: Any) -> Any:
         """Runs on debugpy's own thread, whether the program is running or paused."""
-        future = self._channel.send("evaluate", {"expression": _expression(method, arguments, 0), "context": "repl"})
-        async with asyncio.timeout(self._timeout):
-            return _answer(await future)
+        expression = _expression(method, arguments, 0)
+        async with self._talk.translated(method), asyncio.timeout(self._timeout):
+            return _answer(await self._send({"expression": expression, "context": "repl"}))
 
     async def _interrupt(self, token: int) -> None:
-        try:
+        # If something holds the interpreter itself, this does not get through: the caller reports the time-out.
+        with contextlib.suppress(TimeoutError, RelayError):
             await asyncio.wait_for(self.aside("interrupt", token=token), GRACE)
-        except TimeoutError:
-            return  # something holds the interpreter itself: the caller reports the time-out
 
     async def load(self, first_reference: int) -> None:
         """For programs that we did not start: brings the code in as text."""
         sources = {path.stem: path.read_text(encoding="utf-8") for path in INSIDE.glob("*.py")}
         text = BOOTSTRAP % {"sources": repr(sources), "first": first_reference}
-        async with asyncio.timeout(self._timeout):
-            response = await self._channel.send("evaluate", {"expression": text, "context": "repl"})
+        async with self._talk.translated("load"), asyncio.timeout(self._timeout):
+            response = await self._send({"expression": text, "context": "repl"})
         if not response.success:
             raise RelayError("ATTACH_FAILED", f"The target does not take our code: {response.message}")
 

@@ -1,0 +1,56 @@
+"""A DAP conversation as a session needs it: only requests that the debugger knows, failures that clients understand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from ..dap.channel import Channel, ChannelClosed, RequestFailed
+from ..errors import RelayError
+
+
+class Conversation:
+    def __init__(self, channel: Channel, allowed: frozenset[str], timeout: float) -> None:
+        self.channel = channel
+        self._allowed = allowed
+        self._timeout = timeout
+        self.farewell: asyncio.Future[None] | None = None
+        """done when it is known how a lost connection ended"""
+
+    def send(self, command: str, arguments: dict[str, Any]) -> None:
+        """For requests whose answer nobody waits for."""
+        assert command in self._allowed, command
+        try:
+            self.channel.send(command, arguments)
+        except ChannelClosed as error:
+            raise _lost(command) from error
+
+    async def request(
+        self, command: str, arguments: dict[str, Any] | None = None, *, timeout: float | None = None
+    ) -> Any:
+        assert command in self._allowed, command
+        async with self.translated(command):
+            return await self.channel.request(command, arguments, timeout=timeout or self._timeout)
+
+    @contextlib.asynccontextmanager
+    async def translated(self, operation: str) -> AsyncIterator[None]:
+        """What goes wrong between us and the debugger, as clients are told."""
+        try:
+            yield
+        except RequestFailed as error:
+            raise RelayError("DEBUGPY_ERROR", f"The debugger refused {operation}: {error}") from error
+        except TimeoutError as error:
+            raise RelayError(
+                "DEBUGPY_TIMEOUT", f"The debugger did not answer {operation} in time", operation=operation
+            ) from error
+        except ChannelClosed as error:
+            # Told once it is known how the program ended, so that whoever asks next gets no stale state.
+            if self.farewell is not None:
+                await asyncio.wait([self.farewell])
+            raise _lost(operation) from error
+
+
+def _lost(operation: str) -> RelayError:
+    return RelayError("DEBUGPY_ERROR", f"Connection to the debugger lost during {operation}", status=502)
