@@ -77,6 +77,7 @@ def machine() -> dict[str, Any]:
         "system": platform.platform(),
         "python": platform.python_version(),
         "debugpy": version("debugpy"),
+        "load average at the end": [round(load, 2) for load in os.getloadavg()],
     }
 
 
@@ -101,6 +102,7 @@ def to_dict(rows: Rows, memory: Any, many: Any, met: list[Target]) -> dict[str, 
 def markdown(rows: Rows, memory: dict[str, dict[str, float]], many: dict[str, float], met: list[Target]) -> str:
     facts = machine()
     about = f"{facts['cpus']} CPUs, {facts['system']}, Python {facts['python']}, debugpy {facts['debugpy']}"
+    about += ", load average at the end " + " ".join(map(str, facts["load average at the end"]))
     return "\n\n".join(
         [
             f"Measured on {about}. Times in ms: p50 / p95.",

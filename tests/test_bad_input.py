@@ -278,6 +278,25 @@ def test_an_unknown_breakpoint_id_is_never_more_than_unknown(in_state: Sessions,
     assert answer.status_code in (400, 404)
 
 
+def test_an_unknown_report_field_is_refused_before_anything_happens(session: Session, program: Write) -> None:
+    path = program("x = 1\ny = 2\nz = 3\n")
+    wrong = {"fields": ["location", "nonsense"]}
+    assert refusal_status(session.launch, path, stop_on_entry=True, **wrong) == 400
+    assert session.get()["status"] == "created"
+    session.launch(path, stop_on_entry=True)
+    for call in (session.step, session.resume):
+        assert refusal_status(call, **wrong) == 400
+        assert session.get()["current_location"]["line"] == 1
+    assert refusal_status(session.get, "/report", fields="nonsense") == 400
+
+
+def refusal_status(call: Callable[..., Any], *args: Any, **options: Any) -> int:
+    with pytest.raises(ApiError) as caught:
+        call(*args, **options)
+    assert "nonsense" in str(caught.value)
+    return caught.value.status
+
+
 # Paths.
 
 

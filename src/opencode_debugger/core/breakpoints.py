@@ -161,6 +161,9 @@ class BreakpointTable:
         groups = {path: [bp.for_debugger() for bp in self.in_file(path)] for path in sorted(files)}
         return {path: group for path, group in groups.items() if group}
 
+    def can_stop(self) -> bool:
+        return any(bp.enabled and bp.verified and not bp.log_message for bp in self._by_key.values())
+
     def pending(self) -> list[Breakpoint]:
         return [bp for bp in self._by_key.values() if bp.is_pending]
 

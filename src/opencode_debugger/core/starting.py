@@ -8,7 +8,7 @@ from typing import Any
 
 from ..adapters.base import Adapter, AttachSpec, LaunchSpec
 from ..errors import RelayError
-from .debuggee import Debuggee
+from .debuggee import Debuggee, wait_for
 from .execution import Execution, Wait
 from .settings import Config
 from .state import State
@@ -20,6 +20,8 @@ STOP_ON: dict[bool | str, list[str]] = {
     True: ["raised", "uncaught"],
 }
 LAST_WORDS = 20
+SETTLE = 0.5
+"""A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""
 
 
 class Starting:
@@ -54,6 +56,8 @@ class Starting:
         key = {"file": "script"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
         self._debuggee.started()
+        if wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
+            await wait_for(run, SETTLE)
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
         return {**answer, "pid": self._adapter.pid, "program": self.program}
 

@@ -1,16 +1,22 @@
 """Started in the program's own interpreter: connects its debugger back to the runner, then runs the program.
 
-Runs on Python 3.8 and newer. debugpy hides files with this name from stacks and stepping.
+Runs on Python 3.8 and newer. debugpy hides files with this name from stacks and stepping. The program must not be able
+to tell the difference: its own __main__, sys.argv, sys.path, environment and tracebacks are what plain Python gives it.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
+import linecache
 import os
 import sys
 import time
+import types
 from typing import Any
+
+LAUNCHER = __file__
 
 
 def load_package(name: str, folder: str) -> Any:
@@ -28,14 +34,15 @@ def load_debugpy(folder: str) -> Any:
     """The relay's own debugpy, whether or not the interpreter has one."""
     sys.path.insert(0, os.path.dirname(folder))
     try:
+        import debugpy
         from debugpy.common import log
 
-        # It lists every installed package, twice: 0.3 s before the first line runs.
+        # It lists every installed package: 0.3 s before the first line runs.
         log.describe_environment = lambda *args, **kwargs: None
-        from debugpy.server import cli
+        import debugpy.server.api  # the rest of it, while its folder can be found
     finally:
         del sys.path[0]
-    return cli
+    return debugpy
 
 
 class NoNap:
@@ -46,19 +53,6 @@ class NoNap:
 
     def sleep(self, seconds: float) -> None:
         pass
-
-
-def connect_quickly(cli: Any, pydevd: Any) -> None:
-    connect = cli.start_debugging
-
-    def start_debugging(argv_0: str) -> None:
-        pydevd.time = NoNap()
-        try:
-            connect(argv_0)
-        finally:
-            pydevd.time = time
-
-    cli.start_debugging = start_debugging
 
 
 class Impatient:
@@ -84,7 +78,80 @@ def end_quickly(pydevd: Any) -> None:
         setattr(pydevd.PyDB, name, wait_for_writer)
 
 
-def hide_own_frames(launcher_file: str, debugger_folder: str) -> None:
+def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
+    """Returns when the runner has set its breakpoints and lets the program go."""
+    pydevd.time = NoNap()
+    try:
+        debugpy.configure(subProcess=config["subprocesses"])
+        debugpy.connect(("127.0.0.1", config["port"]), access_token=config["token"])
+        debugpy.wait_for_client()
+    finally:
+        pydevd.time = time
+    for name in config["remove_environment"]:
+        os.environ.pop(name, None)
+
+
+def new_main(**attributes: Any) -> Any:
+    """A __main__ as an interpreter starts with."""
+    main = types.ModuleType("__main__")
+    main.__dict__.update(attributes, __builtins__=sys.modules["builtins"])
+    sys.modules["__main__"] = main
+    return main
+
+
+def import_from(folder: str) -> None:
+    """Where imports look first, unless the interpreter was told not to look there."""
+    if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
+        sys.path.insert(0, folder)
+
+
+def run(code: Any, scope: Any) -> None:
+    """From where pydevd expects it: it looks for that file to tell that nobody handled an exception."""
+    from _pydevd_bundle import pydevd_runpy
+
+    bottom: Any = {}
+    exec(compile("def run(code, scope):\n    exec(code, scope)", pydevd_runpy.__file__, "exec"), bottom)
+    bottom["run"](code, scope)
+
+
+def run_file(path: str) -> None:
+    from importlib.machinery import SourceFileLoader
+
+    from _pydevd_bundle import pydevd_runpy
+
+    import_from(os.path.dirname(os.path.realpath(path)))
+    with io.open_code(path) as file:
+        source = file.read()
+    if path.endswith(".pyc") or source[:2] == b"PK":
+        pydevd_runpy.run_path(path, run_name="__main__")
+        return
+    main = new_main(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
+    run(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+
+
+def run_module(name: str) -> None:
+    from _pydevd_bundle import pydevd_runpy
+
+    import_from(os.getcwd())
+    new_main()
+    pydevd_runpy._run_module_as_main(name, alter_argv=True)
+
+
+def run_code(source: str) -> None:
+    import_from("")
+    main = new_main()
+    code = compile(source, "<string>", "exec", dont_inherit=True)
+    if sys.version_info >= (3, 13):  # it shows these lines in tracebacks
+        lines = [line + "\n" for line in source.splitlines()]
+        linecache.cache["<string>"] = (len(source), None, lines, "<string>")
+    run(code, main.__dict__)
+
+
+RUN = {"file": run_file, "module": run_module, "code": run_code}
+ARGV_0 = {"file": None, "module": "-m", "code": "-c"}
+
+
+def hide_own_frames(debugger_folder: str) -> None:
     """An uncaught exception is printed as if Python itself had run the program."""
     hook = sys.excepthook
 
@@ -92,7 +159,7 @@ def hide_own_frames(launcher_file: str, debugger_folder: str) -> None:
         first = trace
         while first is not None:
             name = first.tb_frame.f_code.co_filename
-            if name != launcher_file and not name.startswith(debugger_folder):
+            if name != LAUNCHER and not name.startswith(debugger_folder):
                 break
             first = first.tb_next
         hook(kind, value.with_traceback(first), first)
@@ -102,35 +169,25 @@ def hide_own_frames(launcher_file: str, debugger_folder: str) -> None:
 
 def main() -> None:
     config = json.loads(os.environ.pop("OPENCODE_DEBUG_LAUNCH"))
-    for name in config["remove_environment"]:
-        os.environ.pop(name, None)
     if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
         del sys.path[0]  # the folder of this file
-    cli = load_debugpy(config["debugpy"])
+    debugpy = load_debugpy(config["debugpy"])
     import pydevd
 
-    connect_quickly(cli, pydevd)
     end_quickly(pydevd)
     load_package("_ocdb", config["inside"]).prepare(config["first_reference"])
-    options = cli.options
-    options.mode = "connect"
-    options.address = ("127.0.0.1", config["port"])
-    options.adapter_access_token = config["token"]
-    options.wait_for_client = True
-    options.target = config["target"]
-    options.config = {"subProcess": config["subprocesses"]}
-    os.environ.pop("DEBUGPY_RUNNING", None)
-    run = {"file": cli.run_file, "module": cli.run_module, "code": cli.run_code}[config["kind"]]
+    kind, target = config["kind"], config["target"]
+    sys.argv[0] = ARGV_0[kind] or target
+    connect(debugpy, pydevd, config)
     try:
-        run()
+        RUN[kind](target)
     except SystemExit:
         raise
     except BaseException:
-        hide_own_frames(__file__, config["debugpy"])
+        hide_own_frames(config["debugpy"])
         raise
     finally:
-        py_db = pydevd.get_global_debugger()
-        alive = getattr(py_db, "check_alive_thread", None)
+        alive = getattr(pydevd.get_global_debugger(), "check_alive_thread", None)
         if alive is not None:
             patient, alive._wait_event = alive._wait_event, Impatient()
             patient.set()

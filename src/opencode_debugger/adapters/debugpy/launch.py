@@ -98,7 +98,7 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
         "target": spec.target,
         "first_reference": first_reference,
         "subprocesses": False,
-        "remove_environment": [name for name in ENVIRONMENT if name.startswith("PYDEVD")],
+        "remove_environment": [*(name for name in ENVIRONMENT if name.startswith("PYDEVD")), "PYDEVD_USE_FRAME_EVAL"],
     }
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OPENCODE_DEBUG_")}
     return {

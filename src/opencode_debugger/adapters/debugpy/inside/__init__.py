@@ -6,7 +6,6 @@ to look into that frame, without one to act while the program runs.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import sys
@@ -14,7 +13,7 @@ import threading
 import time
 from typing import Any, Callable, Dict
 
-from . import breakpoints, evaluate, exceptions, handles, interrupts, stepping, stops, values, wire
+from . import breakpoints, evaluate, exceptions, handles, interrupts, raised, stepping, stops, values, wire
 
 EVENT = "ocdb"
 LAUNCHER = "debugpy_launcher.py"
@@ -29,9 +28,9 @@ def prepare(first_reference: int) -> None:
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     handles.start_references_at(first_reference)
-    stops.install()
-    stepping.install()
-    wire.install()
+    for mend in (stops, stepping, raised, wire):
+        mend.install()
+    _count_to_the_end()
 
 
 def send(kind: str, body: Dict[str, Any]) -> None:
@@ -40,9 +39,18 @@ def send(kind: str, body: Dict[str, Any]) -> None:
     pydevd.send_json_message({"type": "event", "event": EVENT, "body": dict(body, kind=kind), "seq": 0})
 
 
-def _send_counts() -> None:
-    if breakpoints.rules:
-        send("hits", {"hits": breakpoints.counts()})
+def _count_to_the_end() -> None:
+    """The last counts are sent when pydevd says goodbye, after the last line of the program."""
+    import pydevd
+
+    dispose = pydevd.PyDB.dispose_and_kill_all_pydevd_threads
+
+    def dispose_and_kill_all_pydevd_threads(self: Any, *args: Any, **kwargs: Any) -> None:
+        if breakpoints.rules and not self.pydb_disposed:
+            send("hits", {"hits": breakpoints.counts()})
+        dispose(self, *args, **kwargs)
+
+    pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
 
 
 def hit(number: int) -> bool:
@@ -127,9 +135,6 @@ def _exception(reply: handles.Reply) -> Any:
 
 
 def _define(reply: handles.Reply, rules: Any, forget: Any) -> Any:
-    # Last to register is first to run: before pydevd closes the connection.
-    atexit.unregister(_send_counts)
-    atexit.register(_send_counts)
     for number in forget:
         breakpoints.forget(number)
     for rule in rules:

@@ -1,0 +1,81 @@
+"""The documentation: its first session runs as printed, its links lead somewhere, the README leads to every page."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from relays import Relay
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+SECTION = "A first session"
+
+
+def section(title: str) -> str:
+    text = README.read_text(encoding="utf-8")
+    return text.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def links(page: Path) -> list[str]:
+    targets = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    return [target for target in targets if not re.match(r"[a-z]+:", target)]
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def test_the_first_session_of_the_readme_prints_what_it_says(relay: Relay, tmp_path: Path) -> None:
+    script = "set -eu\n" + "".join(blocks(section(SECTION), "bash"))
+    assert "127.0.0.1:5679" in script
+    done = subprocess.run(
+        ["bash", "-c", script.replace("127.0.0.1:5679", f"127.0.0.1:{relay.port}").replace('"$2"', '"${2-}"')],
+        cwd=tmp_path,
+        env={**os.environ, "NO_PROXY": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert re.search(r"^session: sess_[0-9a-f]{8}$", done.stdout, flags=re.MULTILINE)
+    assert '"success":false' not in done.stdout
+    at = 0
+    for promised in "".join(blocks(section(SECTION), "text")).splitlines():
+        found = done.stdout.find(promised, at)
+        assert found >= 0, f"{promised}\nis not in, or not in this order:\n{done.stdout}"
+        at = found
+
+
+def test_the_readme_starts_with_the_two_commands() -> None:
+    first = blocks(README.read_text(encoding="utf-8").split("\n## ", 1)[0], "sh")[0]
+    assert re.findall(r"^make \w+", first, flags=re.MULTILINE) == ["make serve", "make test"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    for link in links(page):
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), f"{page.name}: {link}"
+        assert not anchor or anchor in anchors(target), f"{page.name}: {link}"
+
+
+def test_the_readme_links_to_every_page() -> None:
+    linked = {link.partition("#")[0] for link in links(README)}
+    assert [page.name for page in PAGES[1:] if f"docs/{page.name}" not in linked] == []
+
+
+def test_every_make_target_is_described() -> None:
+    (phony,) = re.findall(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    page = (ROOT / "docs/command.md").read_text(encoding="utf-8")
+    assert [target for target in phony.split() if f"`make {target}`" not in page] == []

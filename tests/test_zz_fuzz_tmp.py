@@ -1,0 +1,133 @@
+"""The served OpenAPI document held against a real relay: no faults, and every answer as the document says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from relays import Api, Relay, Session
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from stub_relay import StubRelay, StubSettings
+
+from opencode_debugger.api import openapi
+from opencode_debugger.app import create_app
+
+CONFORMANCE = [
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+HONEST = {"ATTACH_REFUSED", "ATTACH_TIMEOUT", "ATTACH_FAILED", "LAUNCH_FAILED"}
+"""What random ports and interpreter options rightly end in; no other answer may be a 5xx."""
+
+LONGEST = {"timeout": 1, "wait": 0.2, "connect_timeout": 1}
+"""Seconds to which requests that may wait for minutes are held."""
+
+
+class Sessions:
+    """Sessions in several states, one of them for each request; what a request used up is made again."""
+
+    def __init__(self, api: Api, folder: Path) -> None:
+        self.api = api
+        self.script = folder / "program.py"
+        self.script.write_text("import time\nitems = [1, 2]\nitems.append(items)\nwhile items:\n    time.sleep(0.01)\n")
+        self.turns = itertools.cycle((None, "created", "paused", "terminated", "running", "paused"))
+        self.made: dict[str, Session] = {}
+
+    def next_id(self) -> str | None:
+        state = next(self.turns)
+        if state is None:
+            return None
+        there = {item["session_id"]: item["status"] for item in self.api.get("/sessions", limit=1000)["items"]}
+        session = self.made.get(state)
+        if session is None or there.get(session.id) != state:
+            self.made[state] = session = self.make(state)
+        self.remove_others(there)
+        return session.id
+
+    def make(self, state: str) -> Session:
+        session = self.api.session()
+        if state == "paused":
+            session.break_at(self.script, 5)
+            session.launch(self.script)
+        elif state == "running":
+            session.launch(self.script, wait=False)
+        elif state == "terminated":
+            session.launch(code="print('done')")
+        return session
+
+    def remove_others(self, there: dict[str, str]) -> None:
+        """Those that are used up, and those that requests to create one have left."""
+        for id in set(there) - {session.id for session in self.made.values()}:
+            self.api.delete(f"/sessions/{id}", force="true")
+
+
+@pytest.fixture(scope="module")
+def own_relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
+    folder = tmp_path_factory.mktemp("schemathesis")
+    relay = Relay(folder / "data", max_sessions=50, dap_timeout_seconds=0.5, evaluate_timeout_seconds=0.5).start()
+    yield relay
+    assert relay.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def sessions(own_relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
+    with Api(own_relay.base_url) as api:
+        yield Sessions(api, tmp_path_factory.mktemp("program"))
+
+
+document = openapi.schema(create_app(StubRelay(), StubSettings()))
+schema = schemathesis.openapi.from_dict(document)
+
+
+def test_the_relay_serves_this_document(own_relay: Relay) -> None:
+    served = httpx2.get(f"http://127.0.0.1:{own_relay.port}/openapi.json").json()
+    for described in (served, document):
+        described["info"].pop("description")  # has the relay's port
+    assert served == json.loads(json.dumps(document))
+
+
+@schema.parametrize()
+@settings(
+    max_examples=80,
+    derandomize=False,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_answers_are_as_the_document_says(case: schemathesis.Case, own_relay: Relay, sessions: Sessions) -> None:
+    if "session_id" in case.path_parameters and (session_id := sessions.next_id()):
+        case.path_parameters["session_id"] = session_id
+    shorten(case.query)
+    shorten(case.body)
+    response = case.call(base_url=own_relay.base_url.removesuffix("/api/v1"))
+    case.validate_response(response, checks=CONFORMANCE)
+    if response.status_code >= 500 and response.json()["error"]["code"] not in HONEST:
+        case.validate_response(response, checks=[not_a_server_error])
+
+
+def shorten(values: Any) -> None:
+    for name, longest in LONGEST.items():
+        if isinstance(values, dict) and name in values and is_longer(values[name], longest):
+            values[name] = longest
+
+
+def is_longer(value: Any, longest: float) -> bool:
+    try:
+        return not isinstance(value, bool) and longest < float(value) < float("inf")
+    except (TypeError, ValueError):
+        return False
