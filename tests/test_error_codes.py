@@ -431,8 +431,7 @@ def test_an_expression_that_runs_too_long_times_out(paused: Session) -> None:
 
 def test_a_program_that_is_stopped_from_outside_times_out(small: Api, sample: Path) -> None:
     with small.session() as session:
-        session.break_at(sample, "here")
-        pid = session.launch(sample)["pid"]
+        pid = session.launch(sample, wait=False)["pid"]
         os.kill(pid, signal.SIGSTOP)
         started = time.monotonic()
         error = provoke(504, "DEBUGPY_TIMEOUT", session.get, "/threads")

@@ -298,6 +298,19 @@ def test_modules_are_told_as_they_are_met(session: Session, program: Write) -> N
     }
 
 
+def test_code_of_the_project_and_of_the_library_are_told_apart(session: Session, program: Write) -> None:
+    path = program("import textwrap\nfrom pack.inner import one\none()  # @own\ntextwrap.dedent('')  # @library\n")
+    inner = program("def one():\n    return 1\n", "pack/inner.py")
+    session.break_at(path, "own", "library")
+    session.launch(path)
+    assert session.step("into")["current_location"]["path"] == str(inner)
+    session.resume()
+    library = session.step("into")["current_location"]["path"]
+    assert library.endswith("textwrap.py")
+    found = {body["module"]["path"]: body["module"]["is_user_code"] for body in bodies(session, "module")}
+    assert found == {str(path): True, str(inner): True, library: False}
+
+
 # Cursors.
 
 

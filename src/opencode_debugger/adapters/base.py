@@ -41,12 +41,13 @@ class DebuggerBreakpoint:
     line: int
     condition: str | None = None
     hit_condition: str | None = None
-    log_message: str | None = None
+    log: list[Any] | None = None
+    """texts, and expressions as [expression, conversion, parts of the format]"""
     hits: int = 0
 
     @property
     def is_plain(self) -> bool:
-        return not (self.condition or self.hit_condition or self.log_message)
+        return not (self.condition or self.hit_condition or self.log)
 
 
 Groups = dict[str, list[DebuggerBreakpoint]]
@@ -110,7 +111,8 @@ class Adapter(Protocol):
     async def children(
         self, frame: int, reference: int, start: int, count: int, filter: str | None, limit: int
     ) -> dict[str, Any]: ...
-    async def locals(self, frame: int, budget: int, names: int) -> dict[str, Any]: ...
+    async def locals(self, frame: int, start: int, count: int, limit: int) -> dict[str, Any]: ...
+    async def report(self, frame: int, budget: int, names: int) -> dict[str, Any]: ...
     async def evaluate(
         self, frame: int, expression: str, context: str, limit: int, timeout: float
     ) -> dict[str, Any]: ...

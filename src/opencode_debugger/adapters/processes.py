@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import glob
 import os
 import signal
 import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +18,7 @@ MARKER = "OPENCODE_DEBUG_SESSION"
 """In the environment of everything a session starts, so that it can be found and ended."""
 
 CHUNK = 65536
+ADOPTED = 5.0
 TURN = 1024 * 1024
 """Bytes of output taken in one turn of the loop, so that a flood leaves room for requests."""
 
@@ -140,8 +144,38 @@ class Program:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(patience):
                         await asyncio.shield(self.ended)
+        end_adopted()
         end_marked(marker)
         return await self.ended
+
+
+def adopt_orphans() -> None:
+    """What the program's processes leave behind becomes our child instead of init's, and can be found (Linux)."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    pr_set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
+
+
+def children() -> list[int]:
+    found: list[int] = []
+    for listing in glob.glob("/proc/self/task/*/children"):
+        with contextlib.suppress(OSError), open(listing) as file:
+            found += [int(pid) for pid in file.read().split()]
+    return found
+
+
+def end_adopted() -> None:
+    """Ends our children and what they leave to us, until there is none: quicker than anything can fork."""
+    deadline = time.monotonic() + ADOPTED
+    while (found := children()) and time.monotonic() < deadline:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 def marked(marker: str) -> Iterator[int]:

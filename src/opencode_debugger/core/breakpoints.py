@@ -68,7 +68,7 @@ class Breakpoint:
         return shown
 
     def for_debugger(self) -> DebuggerBreakpoint:
-        log = conditions.log_message_as_fstring(self.log_message) if self.log_message else None
+        log = conditions.log_parts(self.log_message) if self.log_message else None
         hit = conditions.parse_hit_condition(self.hit_condition) if self.hit_condition else None
         return DebuggerBreakpoint(self.number, self.path, self.line, self.condition, hit, log, self.hits)
 

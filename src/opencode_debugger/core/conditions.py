@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import RelayError
 
@@ -58,26 +58,13 @@ def parse_log_message(text: str, check: Checker | None = None) -> list[str | Log
     return _Scanner(text, check).parts()
 
 
-def log_message_as_fstring(text: str) -> str:
-    """Python source (3.8 and newer) of an expression that computes the message."""
-    # str.format needs no names that the program could have shadowed, and puts no limits on quotes.
-    arguments: list[str] = []
-    template = _template(parse_log_message(text), arguments)
-    return f"{template!r}.format({', '.join(arguments)})"
+def log_parts(text: str) -> list[Any]:
+    """The message as plain data: texts, and expressions as [expression, conversion, parts of the format]."""
+    return _plain(parse_log_message(text))
 
 
-def _template(parts: list[str | LogPart] | tuple[str | LogPart, ...], arguments: list[str]) -> str:
-    written = []
-    for part in parts:
-        if isinstance(part, str):
-            written.append(part.replace("{", "{{").replace("}", "}}"))
-            continue
-        arguments.append(f"({part.expression})")
-        conversion = part.conversion and f"!{part.conversion}"
-        field = f"{len(arguments) - 1}{conversion}"
-        spec = _template(part.format, arguments)
-        written.append(f"{{{field}:{spec}}}" if spec else f"{{{field}}}")
-    return "".join(written)
+def _plain(parts: Sequence[str | LogPart]) -> list[Any]:
+    return [p if isinstance(p, str) else [p.expression, p.conversion, _plain(p.format)] for p in parts]
 
 
 def _bad_hit(text: str, why: str) -> RelayError:

@@ -70,6 +70,7 @@ class Debuggee:
 
     def on_log(self, number: int, text: str) -> None:
         self.touch()
+        self._catch_up()
         self.log.add_output("console", text + "\n")
 
     def on_hits(self, hits: dict[int, int]) -> None:
@@ -127,8 +128,7 @@ class Debuggee:
                 self.on_hits(await adapter.hits())
         if self.state in ENDED:
             return
-        adapter.drain()
-        self.output.flush()
+        self._catch_up()
         left = self._leaving if event.reason == "step" else None
         stop = Stop(event, frames, self._count_hits(event, frames), exception, left)
         errors = [self._condition_errors.pop(number, None) for number in event.hit_numbers]
@@ -137,6 +137,11 @@ class Debuggee:
         self.touch()
         self.log.add("stopped", stop.to_event())
         self._resolve(stop)
+
+    def _catch_up(self) -> None:
+        """What the program printed before is in its pipes already, though nobody has read it yet."""
+        self.require_adapter().drain()
+        self.output.flush()
 
     def _count_hits(self, event: StopEvent, frames: list[dict[str, Any]]) -> list[str]:
         hit = [bp for number in event.hit_numbers if (bp := self.breakpoints.by_number(number))]

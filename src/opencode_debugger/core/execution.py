@@ -8,13 +8,16 @@ from typing import Any
 from ..errors import RelayError
 from .debuggee import Debuggee, wait_for
 from .inspection import require_thread
-from .report import Reporter
+from .report import Reporter, check_fields
 from .state import ENDED
 from .stops import Outcome, Stop
 
 STEPS = {"step_over": "next", "step_into": "stepIn", "step_out": "stepOut"}
 PAUSE_PATIENCE = 2.0
-BUSY = "The program is busy in a call that cannot be paused; it will pause when that returns"
+BUSY = (
+    "The program has not reached a new line: it is inside a long call, or in a loop of one line "
+    "(Python 3.12 and newer). It pauses at its next line."
+)
 
 Wait = float | bool | None
 """seconds; True for the default time, False for none, None for what is usual for the operation"""
@@ -33,6 +36,7 @@ class Execution:
         fields: list[str] | None = None,
         budget: int | None = None,
     ) -> dict[str, Any]:
+        check_fields(fields)
         stop = await self._stop_of("continue", thread_id)
         thread_id = thread_id or stop.thread_id
         run = self._resume(thread_id)
@@ -49,6 +53,7 @@ class Execution:
         fields: list[str] | None = None,
         budget: int | None = None,
     ) -> dict[str, Any]:
+        check_fields(fields)
         stop = await self._stop_of(operation, thread_id)
         thread_id = thread_id or stop.thread_id
         leaving = stop.frames[0]["name"] if operation == "step_out" and stop.frames else None
@@ -81,6 +86,7 @@ class Execution:
         fields: list[str] | None = None,
         budget: int | None = None,
     ) -> dict[str, Any]:
+        check_fields(fields)
         self._debuggee.require("pause")
         if thread_id is not None:
             await require_thread(self._debuggee, thread_id)
@@ -96,6 +102,7 @@ class Execution:
         self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
     ) -> dict[str, Any]:
         """The stop report of now; with wait, of the next stop if the program is running."""
+        check_fields(fields)
         if self._debuggee.is_going:
             return await self.answer(self._debuggee.current_run, self.seconds(wait, 0), fields, budget)
         return await self._reporter.report(self._debuggee.stop or self._debuggee.end, fields, budget)

@@ -124,10 +124,7 @@ async def frame_variables(
 ) -> dict[str, Any]:
     """The locals of a frame in one call."""
     adapter, frame = await find_frame(debuggee, "frame_variables", frame_id, thread_id)
-    locals_scope = (await adapter.scopes(frame["id"]))[0]
-    reference = locals_scope["variables_reference"]
-    limit = 0 if summary else VALUE_BUDGET
-    answer = await adapter.children(frame["id"], reference, start, count or DEFAULT_COUNT, None, limit)
+    answer = await adapter.locals(frame["id"], start, count or DEFAULT_COUNT, VALUE_BUDGET)
     if summary:
         for variable in answer["variables"]:
             variable.pop("value")

@@ -87,12 +87,15 @@ class Placement:
             self._watch = asyncio.get_running_loop().create_task(self._verify_when_files_appear())
 
     async def _verify_when_files_appear(self) -> None:
-        while pending := self._table.pending():
+        while self._table.pending():
             await asyncio.sleep(FILE_WATCH)
-            for bp in pending:
-                if os.path.isfile(bp.path):
-                    await self._verify(bp)
+            await self.verify_pending()
         self._watch = None
+
+    async def verify_pending(self) -> None:
+        for bp in self._table.pending():
+            if os.path.isfile(bp.path):
+                await self._verify(bp)
 
     async def _verify(self, bp: Breakpoint) -> None:
         async with self._changing:

@@ -34,7 +34,7 @@ class Reporter:
         self, outcome: Outcome | None, fields: list[str] | None = None, budget: int | None = None
     ) -> dict[str, Any]:
         """Of a stop or an end; of a program that is still going, its state and output."""
-        wanted = frozenset(_checked(fields))
+        wanted = frozenset(check_fields(fields))
         budget = budget or self._default_budget
         if isinstance(outcome, Stop):
             report = await self._stopped(outcome, wanted, budget)
@@ -79,7 +79,7 @@ class Reporter:
 
     async def _add_values(self, report: dict[str, Any], stop: Stop, wanted: frozenset[str], budget: int) -> None:
         try:
-            answer = await self._debuggee.require_adapter().locals(stop.frames[0]["id"], budget // 2, LOCALS_MAX)
+            answer = await self._debuggee.require_adapter().report(stop.frames[0]["id"], budget // 2, LOCALS_MAX)
         except RelayError as error:
             if self._debuggee.stop is stop:
                 _omit(report, f"locals: {error.message}", "GET /sessions/{id}/frames/0/variables")
@@ -141,7 +141,8 @@ class Reporter:
             _omit(report, f"{len(texts) + skipped} earlier output entries", "GET /sessions/{id}/output")
 
 
-def _checked(fields: list[str] | None) -> list[str]:
+def check_fields(fields: list[str] | None) -> list[str]:
+    """Before anything is done: a request that is refused has no effect."""
     unknown = [name for name in fields or [] if name not in (*SECTIONS, "location")]
     if unknown:
         raise RelayError(

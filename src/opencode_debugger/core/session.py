@@ -42,7 +42,7 @@ class Session:
         self.placement = Placement(self.debuggee, self.adapter, config.project_root)
         reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
-        self.starting = Starting(config, self.debuggee, self.adapter, self.execution)
+        self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
         self.operations = self._operations()
 
     def _operations(self) -> dict[str, Callable[..., Any]]:

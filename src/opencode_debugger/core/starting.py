@@ -10,6 +10,8 @@ from ..adapters.base import Adapter, AttachSpec, LaunchSpec
 from ..errors import RelayError
 from .debuggee import Debuggee, wait_for
 from .execution import Execution, Wait
+from .placement import Placement
+from .report import check_fields
 from .settings import Config
 from .state import State
 
@@ -25,8 +27,11 @@ SETTLE = 0.5
 
 
 class Starting:
-    def __init__(self, config: Config, debuggee: Debuggee, adapter: Adapter, execution: Execution) -> None:
+    def __init__(
+        self, config: Config, debuggee: Debuggee, adapter: Adapter, placement: Placement, execution: Execution
+    ) -> None:
         self._config = config
+        self._placement = placement
         self._debuggee = debuggee
         self._adapter = adapter
         self._execution = execution
@@ -42,11 +47,13 @@ class Starting:
         budget: int | None = None,
         **wishes: Any,
     ) -> dict[str, Any]:
+        check_fields(fields)
         self._debuggee.require("launch")
         spec = launch_spec(self._config, **wishes)
         run = self._debuggee.begin_run(State.LAUNCHING)
         try:
             await self._adapter.check_launch(spec)
+            await self._placement.verify_pending()
             self._debuggee.adapter = self._adapter
             self.started_at = time.monotonic()
             await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON[stop_on_exception])

@@ -12,11 +12,13 @@ import logging  # noqa: E402
 import os  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+from ..adapters.processes import adopt_orphans  # noqa: E402
 from .server import Server  # noqa: E402
 
 
 def main() -> None:
     os.umask(0o077)
+    adopt_orphans()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     asyncio.run(Server(Path(sys.argv[1])).run())
 

@@ -123,8 +123,9 @@ class DebugpyAdapter:
             raise RelayError(
                 "ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} within {spec.connect_timeout:g} s"
             ) from None
-        except OSError as error:
-            raise RelayError("ATTACH_REFUSED", f"No connection to {where}: {error.strerror or error}") from error
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RelayError("ATTACH_REFUSED", f"No connection to {where}: {reason}") from error
         except RelayError as error:
             if error.code == "DEBUGPY_TIMEOUT":
                 raise RelayError("ATTACH_TIMEOUT", f"The debugger at {where} does not answer") from error
@@ -274,7 +275,7 @@ class DebugpyAdapter:
                     "number": bp.number,
                     "condition": bp.condition,
                     "hit_condition": bp.hit_condition,
-                    "log": bp.log_message,
+                    "log": bp.log,
                     "hits": bp.hits,
                 }
                 for bp in smart
@@ -325,7 +326,11 @@ class DebugpyAdapter:
         page = {"reference": reference, "start": start, "count": count, "filter": filter, "limit": limit}
         return dict(await self._in_frame(frame, "children", VALUES, seconds=VALUES, **page))
 
-    async def locals(self, frame: int, budget: int, names: int) -> dict[str, Any]:
+    async def locals(self, frame: int, start: int, count: int, limit: int) -> dict[str, Any]:
+        page = {"start": start, "count": count, "limit": limit}
+        return dict(await self._in_frame(frame, "locals", VALUES, seconds=VALUES, **page))
+
+    async def report(self, frame: int, budget: int, names: int) -> dict[str, Any]:
         return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES))
 
     async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:

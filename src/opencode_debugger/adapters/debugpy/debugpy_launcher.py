@@ -6,6 +6,7 @@ to tell the difference: its own __main__, sys.argv, sys.path, environment and tr
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import io
 import json
@@ -84,11 +85,11 @@ def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
     try:
         debugpy.configure(subProcess=config["subprocesses"])
         debugpy.connect(("127.0.0.1", config["port"]), access_token=config["token"])
-        debugpy.wait_for_client()
     finally:
         pydevd.time = time
     for name in config["remove_environment"]:
         os.environ.pop(name, None)
+    debugpy.wait_for_client()
 
 
 def new_main(**attributes: Any) -> Any:
@@ -105,16 +106,16 @@ def import_from(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def run(code: Any, scope: Any) -> None:
-    """From where pydevd expects it: it looks for that file to tell that nobody handled an exception."""
+def runner(code: Any, scope: Any) -> Any:
+    """Runs it from where pydevd expects it: it looks for that file to tell that nobody handled an exception."""
     from _pydevd_bundle import pydevd_runpy
 
     bottom: Any = {}
     exec(compile("def run(code, scope):\n    exec(code, scope)", pydevd_runpy.__file__, "exec"), bottom)
-    bottom["run"](code, scope)
+    return functools.partial(bottom["run"], code, scope)
 
 
-def run_file(path: str) -> None:
+def prepare_file(path: str) -> Any:
     from importlib.machinery import SourceFileLoader
 
     from _pydevd_bundle import pydevd_runpy
@@ -123,31 +124,31 @@ def run_file(path: str) -> None:
     with io.open_code(path) as file:
         source = file.read()
     if path.endswith(".pyc") or source[:2] == b"PK":
-        pydevd_runpy.run_path(path, run_name="__main__")
-        return
+        return functools.partial(pydevd_runpy.run_path, path, run_name="__main__")
     main = new_main(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
-    run(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+    return runner(compile(source, path, "exec", dont_inherit=True), main.__dict__)
 
 
-def run_module(name: str) -> None:
+def prepare_module(name: str) -> Any:
     from _pydevd_bundle import pydevd_runpy
 
     import_from(os.getcwd())
     new_main()
-    pydevd_runpy._run_module_as_main(name, alter_argv=True)
+    return functools.partial(pydevd_runpy._run_module_as_main, name, alter_argv=True)
 
 
-def run_code(source: str) -> None:
+def prepare_code(source: str) -> Any:
     import_from("")
     main = new_main()
     code = compile(source, "<string>", "exec", dont_inherit=True)
     if sys.version_info >= (3, 13):  # it shows these lines in tracebacks
         lines = [line + "\n" for line in source.splitlines()]
         linecache.cache["<string>"] = (len(source), None, lines, "<string>")
-    run(code, main.__dict__)
+    return runner(code, main.__dict__)
 
 
-RUN = {"file": run_file, "module": run_module, "code": run_code}
+PREPARE = {"file": prepare_file, "module": prepare_module, "code": prepare_code}
+"""All that can be done before the debugger looks, so that its first look sees the program."""
 ARGV_0 = {"file": None, "module": "-m", "code": "-c"}
 
 
@@ -178,9 +179,10 @@ def main() -> None:
     load_package("_ocdb", config["inside"]).prepare(config["first_reference"])
     kind, target = config["kind"], config["target"]
     sys.argv[0] = ARGV_0[kind] or target
+    run = PREPARE[kind](target)
     connect(debugpy, pydevd, config)
     try:
-        RUN[kind](target)
+        run()
     except SystemExit:
         raise
     except BaseException:

@@ -105,6 +105,11 @@ def _children(
     return values.children(reference, start, count, filter, limit, _deadline(seconds), reply)
 
 
+def _locals(reply: handles.Reply, start: int, count: int, limit: int, seconds: float) -> Any:
+    reference = values.scopes(_frame(), reply)[0]["variables_reference"]
+    return values.children(reference, start, count, None, limit, _deadline(seconds), reply)
+
+
 def _report(reply: handles.Reply, budget: int, names: int, seconds: float) -> Any:
     frame, deadline = _frame(), _deadline(seconds)
     answer = values.locals_report(frame, reply, budget, names, deadline)
@@ -154,6 +159,7 @@ def _interrupt(reply: handles.Reply, token: int) -> Any:
 METHODS: Dict[str, Callable[..., Any]] = {
     "scopes": _scopes,
     "children": _children,
+    "locals": _locals,
     "report": _report,
     "evaluate": _evaluate,
     "exception": _exception,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 import operator
-import sys
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
+CONVERSIONS: Dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 COMPARISONS: Dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     ">=": operator.ge,
@@ -23,9 +23,9 @@ COMPARISONS: Dict[str, Callable[[int, int], bool]] = {
 class Rule:
     """What one breakpoint wants beyond its line."""
 
-    def __init__(self, condition: Optional[str], hit_condition: Optional[str], log: Optional[str], hits: int) -> None:
+    def __init__(self, condition: Optional[str], hit_condition: Optional[str], log: Any, hits: int) -> None:
         self.condition = compile(condition, "<condition>", "eval") if condition else None
-        self.log = compile(log, "<log message>", "eval") if log else None
+        self.log = _compiled(log) if log else None
         self.compare, self.number = _parse(hit_condition)
         self.hits = hits
         self._counter = itertools.count(hits + 1)
@@ -45,7 +45,7 @@ def _parse(hit_condition: Optional[str]) -> Any:
 rules: Dict[int, Rule] = {}
 
 
-def define(number: int, condition: Optional[str], hit_condition: Optional[str], log: Optional[str], hits: int) -> None:
+def define(number: int, condition: Optional[str], hit_condition: Optional[str], log: Any, hits: int) -> None:
     """Again with the same number, it goes on counting."""
     known = rules.get(number)
     rules[number] = Rule(condition, hit_condition, log, max(hits, known.hits) if known else hits)
@@ -76,12 +76,31 @@ def hit(number: int, scope: Any, send: Callable[[str, Dict[str, Any]], None]) ->
         return False
     if rule.log is None:
         return True
-    try:
-        text = str(eval(rule.log, scope.f_globals, scope.f_locals))
-    except Exception as error:
-        text = "<log message failed: %s>" % _describe(error)
-    send("log", {"number": number, "text": text, "hits": hits, "line": sys._getframe(2).f_lineno})
+    send("log", {"number": number, "text": message(rule.log, scope), "hits": hits})
     return False
+
+
+def _compiled(parts: List[Any]) -> List[Any]:
+    """Texts as they are; expressions as (code, conversion, parts of the format)."""
+    return [
+        part if isinstance(part, str) else (compile("(%s)" % part[0], "<log>", "eval"), part[1], _compiled(part[2]))
+        for part in parts
+    ]
+
+
+def message(parts: List[Any], scope: Any) -> str:
+    return "".join(part if isinstance(part, str) else _shown(part, scope) for part in parts)
+
+
+def _shown(part: Any, scope: Any) -> str:
+    """An expression that fails leaves the rest of the message whole."""
+    code, conversion, format_parts = part
+    try:
+        value = eval(code, scope.f_globals, scope.f_locals)
+        value = CONVERSIONS[conversion](value) if conversion else value
+        return format(value, message(format_parts, scope))
+    except Exception as error:
+        return "<%s>" % _describe(error)
 
 
 def _describe(error: Exception) -> str:
