@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import time
 from typing import Any
 
@@ -18,6 +19,9 @@ from .state import ENDED, State, require
 from .stops import End, Outcome, Stop
 
 logger = logging.getLogger(__name__)
+
+LIBRARY = re.compile(r"^<|[/\\](site|dist)-packages[/\\]|[/\\][Ll]ib(64)?[/\\]python\d[^/\\]*[/\\]")
+"""Paths of modules that are not the user's own"""
 
 
 class Debuggee:
@@ -90,7 +94,8 @@ class Debuggee:
         if module.get("path"):
             self.modules[module["path"]] = module["name"]
         shown = {"id": module["id"], "name": module["name"], "path": module.get("path")}
-        shown |= {"is_optimized": False, "is_user_code": not module.get("package"), "version": module.get("version")}
+        is_library = LIBRARY.search(module.get("path") or "<") is not None
+        shown |= {"is_optimized": False, "is_user_code": not is_library, "version": module.get("version")}
         self.log.add("module", {"reason": reason, "module": shown})
 
     def on_stopped(self, event: StopEvent) -> None:

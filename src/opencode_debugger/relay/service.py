@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.metadata
+import importlib.util
 import logging
 import os
 import platform
@@ -303,12 +304,14 @@ class Relay:
     # What is there.
 
     def health(self) -> dict[str, Any]:
+        debugpy = importlib.util.find_spec("debugpy") is not None
+        can_work = debugpy and os.access(self._folder, os.W_OK)
         return {
-            "status": "healthy",
+            "status": "healthy" if can_work else "unhealthy",
             "version": __version__,
             "uptime_seconds": int(time.monotonic() - self._started),
             "active_sessions": len(self._sessions),
-            "debugpy_available": True,
+            "debugpy_available": debugpy,
         }
 
     def info(self) -> dict[str, Any]:
