@@ -74,7 +74,7 @@ class Debuggee:
 
     def on_log(self, number: int, text: str) -> None:
         self.touch()
-        self._catch_up()
+        self.require_adapter().drain()  # what was printed before comes before
         self.log.add_output("console", text + "\n")
 
     def on_hits(self, hits: dict[int, int]) -> None:
@@ -133,7 +133,8 @@ class Debuggee:
                 self.on_hits(await adapter.hits())
         if self.state in ENDED:
             return
-        self._catch_up()
+        adapter.drain()  # what the program printed before is in its pipes already
+        self.output.flush()
         left = self._leaving if event.reason == "step" else None
         stop = Stop(event, frames, self._count_hits(event, frames), exception, left)
         errors = [self._condition_errors.pop(number, None) for number in event.hit_numbers]
@@ -142,11 +143,6 @@ class Debuggee:
         self.touch()
         self.log.add("stopped", stop.to_event())
         self._resolve(stop)
-
-    def _catch_up(self) -> None:
-        """What the program printed before is in its pipes already, though nobody has read it yet."""
-        self.require_adapter().drain()
-        self.output.flush()
 
     def _count_hits(self, event: StopEvent, frames: list[dict[str, Any]]) -> list[str]:
         hit = [bp for number in event.hit_numbers if (bp := self.breakpoints.by_number(number))]
@@ -162,9 +158,7 @@ class Debuggee:
     def finish(self, end: End) -> None:
         """The program is gone. A launch that never got as far is its caller's to report."""
         self.output.finish()
-        if self._pump is not None:
-            self._pump.cancel()
-            self._pump = None
+        self._forget_stops()
         if self.state in ENDED or self.state is State.CREATED:
             return
         self.end, self.stop, self.ended_at = end, None, time.monotonic()
@@ -172,6 +166,18 @@ class Debuggee:
         self.touch()
         self.log.add("terminated", end.to_event())
         self._resolve(end)
+
+    def _forget_stops(self) -> None:
+        if self._pump is not None:
+            self._pump.cancel()
+            self._pump = None
+        self._stops = asyncio.Queue()
+
+    def reset(self) -> None:
+        """The launch came to nothing: as if it had not been tried."""
+        self.output.finish()
+        self._forget_stops()
+        self.state, self.stop, self.end, self.ended_at, self.adapter = State.CREATED, None, None, None, None
 
     def _resolve(self, outcome: Outcome) -> None:
         if self._run is not None and not self._run.done():

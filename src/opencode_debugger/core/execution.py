@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from ..errors import RelayError
@@ -39,8 +41,9 @@ class Execution:
         check_fields(fields)
         stop = await self._stop_of("continue", thread_id)
         thread_id = thread_id or stop.thread_id
-        run = self._resume(thread_id)
-        self._debuggee.require_adapter().resume(thread_id)
+        run = self._begin(thread_id)
+        with self._undone_if_refused(stop):
+            self._debuggee.require_adapter().resume(thread_id)
         answer = await self.answer(run, self.seconds(wait, 0), fields, budget)
         return {**answer, "continued": True}
 
@@ -57,13 +60,9 @@ class Execution:
         stop = await self._stop_of(operation, thread_id)
         thread_id = thread_id or stop.thread_id
         leaving = stop.frames[0]["name"] if operation == "step_out" and stop.frames else None
-        run = self._resume(thread_id, leaving)
-        try:
+        run = self._begin(thread_id, leaving)
+        with self._undone_if_refused(stop):
             await self._debuggee.require_adapter().step(STEPS[operation], thread_id)
-        except RelayError:
-            self._debuggee.undo_run(stop)
-            if self._debuggee.state not in ENDED:
-                raise
         return await self.answer(run, self.seconds(wait, self._default_wait), fields, budget)
 
     async def _stop_of(self, operation: str, thread_id: int | None) -> Stop:
@@ -74,7 +73,17 @@ class Execution:
         await require_thread(self._debuggee, thread_id)
         return self._debuggee.require_stop(operation)
 
-    def _resume(self, thread_id: int, leaving: str | None = None) -> asyncio.Future[Outcome]:
+    @contextlib.contextmanager
+    def _undone_if_refused(self, stop: Stop) -> Iterator[None]:
+        """A program that ended on the way is no failure: that is what the answer will say."""
+        try:
+            yield
+        except RelayError:
+            if self._debuggee.state not in ENDED:
+                self._debuggee.undo_run(stop)
+                raise
+
+    def _begin(self, thread_id: int, leaving: str | None = None) -> asyncio.Future[Outcome]:
         run = self._debuggee.begin_run(leaving=leaving)
         self._debuggee.log.add("continued", {"thread_id": thread_id, "all_threads_continued": True})
         return run

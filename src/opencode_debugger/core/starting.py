@@ -100,8 +100,7 @@ class Starting:
         """Back to where it was before, so that a corrected launch can follow."""
         self._debuggee.state = State.CREATED
         await self._adapter.end(0)
-        self._debuggee.adapter = None
-        self._debuggee.output.finish()
+        self._debuggee.reset()
         self.started_at = None
         if isinstance(error, RelayError) and error.code == "LAUNCH_FAILED":
             log = self._debuggee.log

@@ -94,7 +94,10 @@ class Relay:
         """A runner that outlived an earlier relay is taken over; what is left of a dead one is removed."""
         try:
             handle = await Handle.connect(folder)
-            about = await handle.ask("describe")
+            about = await asyncio.wait_for(handle.ask("describe"), ENDING)
+        except TimeoutError:
+            logger.error("the runner of session %s does not answer; it is left alone", folder.name)
+            return
         except (OSError, RelayError):
             await self._remove_remains(folder)
             return

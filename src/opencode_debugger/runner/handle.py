@@ -17,6 +17,8 @@ from .paths import socket_address
 
 logger = logging.getLogger(__name__)
 
+PATIENCE = 180.0
+
 
 class Handle(asyncio.Protocol):
     """One connection to one runner."""
@@ -53,9 +55,13 @@ class Handle(asyncio.Protocol):
         id = next(self._ids)
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._pending[id] = future
+        params = params or {}
         try:
-            self._transport.write(rpc.encode_call(method, params or {}, id))
-            return await future
+            self._transport.write(rpc.encode_call(method, params, id))
+            async with asyncio.timeout(_longest(params)):
+                return await future
+        except TimeoutError:
+            raise RelayError("DEBUGPY_TIMEOUT", "The session's process does not answer", operation=method) from None
         finally:
             self._pending.pop(id, None)
 
@@ -93,6 +99,12 @@ class Handle(asyncio.Protocol):
         """Waits for the runner to be gone."""
         await asyncio.wait([self._closed], timeout=timeout)
         return self._closed.done()
+
+
+def _longest(params: dict[str, Any]) -> float:
+    """A runner ends every wait by itself; this is for one that hangs."""
+    asked = (params.get(name) for name in ("wait", "timeout", "connect_timeout"))
+    return PATIENCE + sum(value for value in asked if isinstance(value, (int, float)))
 
 
 def _gone() -> RelayError:

@@ -14,6 +14,7 @@ from ...errors import RelayError
 from ..conversation import Conversation
 from .launch import INSIDE
 
+NOT_SUSPENDED = "Unable to find thread for evaluation."
 GRACE = 1.0
 """Seconds for an interrupted call to come back."""
 
@@ -29,32 +30,44 @@ class Probe:
     async def in_frame(self, frame: int, method: str, timeout: float, **arguments: Any) -> Any:
         """Runs on the thread of a suspended frame. Ends in time, by interrupting what runs there if need be."""
         if frame in self._stuck:
-            raise _still_busy()
+            return await self._from_outside(frame, method, timeout, arguments)
         token = next(self._tokens)
-        expression = _expression(method, arguments, token)
+        expression = _expression("call", method, arguments, token)
         async with self._talk.translated(method):
             future = self._send({"expression": expression, "frameId": frame, "context": "clipboard"})
             await asyncio.wait([future], timeout=timeout)
             if not future.done():
                 await self._interrupt(token)
                 await asyncio.wait([future], timeout=GRACE)
-            if future.done():
+            if future.done() and future.result().message != NOT_SUSPENDED:
                 return _answer(future.result())
-        self._stuck[frame] = future
-        future.add_done_callback(lambda _: self._stuck.pop(frame, None))
-        raise RelayError(
-            "DEBUGPY_TIMEOUT",
-            f"No answer within {timeout:g} s: the code that it runs cannot be interrupted",
-            operation=method,
-            timeout=timeout,
-        )
+        if not future.done():
+            self._stuck[frame] = future
+            future.add_done_callback(lambda _: self._stuck.pop(frame, None))
+            return await self._from_outside(frame, method, timeout, arguments)
+        answer = await self._elsewhere(frame, method, timeout, arguments)
+        if answer.get("timed_out"):
+            return await self._from_outside(frame, method, timeout, arguments)
+        return answer
+
+    async def _from_outside(self, frame: int, method: str, timeout: float, arguments: dict[str, Any]) -> Any:
+        """What can still be said when code of the program does not return: values, without running more of it."""
+        if "seconds" not in arguments:
+            raise _still_busy(method, timeout)
+        return await self._elsewhere(frame, method, timeout, {**arguments, "seconds": 0})
+
+    async def _elsewhere(self, frame: int, method: str, timeout: float, arguments: dict[str, Any]) -> Any:
+        """For a thread that is listed but busy in a call: debugpy does not let it evaluate anything."""
+        expression = _expression("call_elsewhere", method, arguments, next(self._tokens), frame, timeout)
+        async with self._talk.translated(method), asyncio.timeout(timeout + self._timeout):
+            return _answer(await self._send({"expression": expression, "context": "repl"}))
 
     def _send(self, arguments: dict[str, Any]) -> asyncio.Future[Response]:
         return self._talk.channel.send("evaluate", arguments)
 
     async def aside(self, method: str, **arguments: Any) -> Any:
         """Runs on debugpy's own thread, whether the program is running or paused."""
-        expression = _expression(method, arguments, 0)
+        expression = _expression("call", method, arguments, 0)
         async with self._talk.translated(method), asyncio.timeout(self._timeout):
             return _answer(await self._send({"expression": expression, "context": "repl"}))
 
@@ -100,9 +113,9 @@ if '_ocdb' not in _s.modules:
 """
 
 
-def _expression(method: str, arguments: dict[str, Any], token: int) -> str:
+def _expression(function: str, method: str, arguments: dict[str, Any], *more: float) -> str:
     text = msgspec.json.encode(arguments).decode()
-    return f"__import__('_ocdb').call({method!r}, {text!r}, {token})"
+    return f"__import__('_ocdb').{function}({', '.join(map(repr, (method, text, *more)))})"
 
 
 def _answer(response: Response) -> Any:
@@ -117,9 +130,11 @@ def _answer(response: Response) -> Any:
     return answer
 
 
-def _still_busy() -> RelayError:
+def _still_busy(method: str, timeout: float) -> RelayError:
     return RelayError(
         "DEBUGPY_TIMEOUT",
-        "An earlier evaluation is still running in this thread and cannot be interrupted",
-        suggestion="Look at another thread, wait, or end the program",
+        f"No answer within {timeout:g} s: what runs in this thread, or ran before, cannot be interrupted",
+        operation=method,
+        timeout=timeout,
+        suggestion="Look at another thread, wait for it to return, or end the program",
     )

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any, Callable, Dict
 
-from . import breakpoints, evaluate, exceptions, handles, interrupts, raised, stepping, stops, values, wire
+from . import breakpoints, elsewhere, evaluate, exceptions, handles, interrupts, raised, stepping, stops, values, wire
 
 EVENT = "ocdb"
 LAUNCHER = "debugpy_launcher.py"
@@ -28,7 +28,8 @@ def prepare(first_reference: int) -> None:
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     handles.start_references_at(first_reference)
-    for mend in (stops, stepping, raised, wire):
+    stops.install(on_resume=elsewhere.KEPT.clear)
+    for mend in (stepping, raised, wire):
         mend.install()
     _count_to_the_end()
 
@@ -74,8 +75,33 @@ def call(method: str, argument: str, token: int = 0) -> handles.Reply:
     return reply.finish(answer)
 
 
+def call_elsewhere(method: str, argument: str, token: int, frame_id: int, seconds: float) -> handles.Reply:
+    """The same for a frame of a thread that cannot run anything now; what it assigns does not reach the frame."""
+    replies = []
+
+    def work() -> None:
+        _elsewhere[threading.get_ident()] = elsewhere.find_frame(frame_id)
+        try:
+            replies.append(call(method, argument, token))
+        finally:
+            del _elsewhere[threading.get_ident()]
+
+    if not elsewhere.run(work, seconds):
+        _interrupt(handles.Reply(), token)
+        return handles.Reply().finish({"timed_out": True})
+    elsewhere.KEPT.append(replies[0])
+    return replies[0]
+
+
+_elsewhere: Dict[int, Any] = {}
+"""The frame that a helper thread looks into, by the helper's ident."""
+
+
 def _frame() -> Any:
     """The frame that debugpy was asked to evaluate in."""
+    found = _elsewhere.get(threading.get_ident())
+    if found is not None:
+        return found
     frame: Any = sys._getframe(1)
     while frame.f_code.co_name != "evaluate_expression":
         frame = frame.f_back
@@ -84,6 +110,9 @@ def _frame() -> Any:
 
 def _namespace() -> Dict[str, Any]:
     """Globals and locals in one, as debugpy made it; what changes here it writes back to the frame."""
+    found = _elsewhere.get(threading.get_ident())
+    if found is not None:
+        return {**found.f_globals, **found.f_locals}
     frame: Any = sys._getframe(1)
     while frame.f_code.co_filename != "<string>":
         frame = frame.f_back

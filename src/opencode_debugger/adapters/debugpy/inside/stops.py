@@ -12,21 +12,21 @@ from typing import Any, Callable, List, Tuple
 _installed = False
 
 
-def install() -> None:
+def install(on_resume: Callable[[], None]) -> None:
     """Patches pydevd's classes and modules: works before and after the debugger object exists."""
     global _installed
     if not _installed:
         _installed = True
-        _install()
+        _install(on_resume)
 
 
-def _install() -> None:
+def _install(on_resume: Callable[[], None]) -> None:
     import pydevd
     from _pydevd_bundle import pydevd_api, pydevd_thread_lifecycle
     from _pydevd_bundle.pydevd_net_command_factory_json import NetCommandFactoryJson
 
     notifier = pydevd.ThreadsSuspendedSingleNotification
-    stops = Stops(pydevd_thread_lifecycle, NetCommandFactoryJson._STEP_REASONS)
+    stops = Stops(pydevd_thread_lifecycle, NetCommandFactoryJson._STEP_REASONS, on_resume)
     notifier.on_thread_suspend = stops.on_thread_suspend
     notifier.on_thread_resume = stops.on_thread_resume
     notifier._notify_after_timeout = stops.on_pause_timeout
@@ -45,7 +45,8 @@ class Stops:
     (which halts all others) from happening at once.
     """
 
-    def __init__(self, lifecycle: Any, step_reasons: Any) -> None:
+    def __init__(self, lifecycle: Any, step_reasons: Any, on_resume: Callable[[], None]) -> None:
+        self.on_resume = on_resume
         self.lock = lifecycle.suspend_threads_lock
         self.side_effect = lifecycle.CMD_THREAD_SUSPEND
         self.suspended = lifecycle.STATE_SUSPEND
@@ -100,8 +101,10 @@ class Stops:
 
     def another_stop(self, notifier: Any) -> bool:
         """The reported stop was answered: is the next one here already, or about to be?"""
+        self.on_resume()
         with notifier._lock:
             self.outstanding = False
+            notifier._pause_requested = False  # one that came too late is answered by the stop before it
             if self.waiting:
                 self.outstanding = True
                 notifier.send_suspend_notification(*self.waiting.pop(0))

@@ -1,0 +1,37 @@
+"""Looks into the frames of a thread that cannot look itself, because it is busy in a call that does not return.
+
+debugpy lists such a thread's frames and then refuses to evaluate in them. The work is done on a thread of its own, for
+debugpy's command thread, which asked for it, must never be held up.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any, Callable, List
+
+KEPT: List[Any] = []
+"""Replies, and with them their references; debugpy keeps only those of its own evaluations."""
+
+
+def find_frame(dap_id: int) -> Any:
+    from _pydevd_bundle._debug_adapter.pydevd_base_schema import BaseSchema
+
+    wanted = BaseSchema._dap_id_to_obj_id.get(dap_id)
+    for top in sys._current_frames().values():
+        frame: Any = top
+        while frame is not None:
+            if id(frame) == wanted:
+                return frame
+            frame = frame.f_back
+    return None
+
+
+def run(work: Callable[[], Any], seconds: float) -> bool:
+    """Whether it was done in time."""
+    thread: Any = threading.Thread(target=work, name="look elsewhere", daemon=True)
+    thread.pydev_do_not_trace = True
+    thread.is_pydev_daemon_thread = True
+    thread.start()
+    thread.join(seconds)
+    return not thread.is_alive()
