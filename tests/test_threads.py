@@ -190,6 +190,45 @@ def test_every_thread_is_listed_and_can_be_looked_at(crowd: Session, program: Ca
     assert crowd.output() == "done\n"
 
 
+BUSY = """
+    import threading
+    import time
+
+    class Slow:
+        def __repr__(self):
+            time.sleep(30)
+
+    def work(number):
+        data, slow = [1, {"a": number}], Slow()
+        ready.release()
+        time.sleep(60)
+
+    ready = threading.Semaphore(0)
+    threading.Thread(target=work, args=(7,), daemon=True, name="busy").start()
+    ready.acquire()
+    print("done")  # @stop
+"""
+
+
+def test_a_thread_that_is_busy_in_a_call_can_be_looked_into(crowd: Session, program: Callable[..., Path]) -> None:
+    path = program(BUSY)
+    crowd.break_at(path, "stop")
+    crowd.launch(path)
+    busy = next(thread["id"] for thread in crowd.get("/threads")["threads"] if thread["name"] == "busy")
+    stack = crowd.get("/stacktrace", thread_id=busy)["frames"]
+    frame = next(row["id"] for row in stack if row["name"] == "work")
+    rows = {row["name"]: row for row in crowd.get(f"/frames/{frame}/variables", thread_id=busy)["variables"]}
+    assert (rows["number"]["value"], rows["data"]["value"]) == ("7", "[1, {'a': 7}]")
+    assert rows["slow"]["value"].startswith("<Slow object at ")
+    items = crowd.get("/variables", variables_reference=rows["data"]["variables_reference"])["variables"]
+    assert [row["value"] for row in items] == ["1", "{'a': 7}"]
+    assert crowd.evaluate("number + 1", thread_id=busy, frame_id=frame)["result"] == "8"
+    with pytest.raises(ApiError) as caught:
+        crowd.evaluate("[0 for _ in iter(int, 1)]", thread_id=busy, frame_id=frame, timeout=0.5)
+    assert caught.value.code == "DEBUGPY_TIMEOUT"
+    assert crowd.resume()["exit_code"] == 0
+
+
 def test_a_thread_that_does_not_exist_is_not_found(crowd: Session, program: Callable[..., Path]) -> None:
     path = program(GATHERED)
     crowd.break_at(path, "stop")

@@ -46,7 +46,7 @@ class Probe:
             future.add_done_callback(lambda _: self._stuck.pop(frame, None))
             return await self._from_outside(frame, method, timeout, arguments)
         answer = await self._elsewhere(frame, method, timeout, arguments)
-        if answer.get("timed_out"):
+        if answer.get("timed_out") and "seconds" in arguments:
             return await self._from_outside(frame, method, timeout, arguments)
         return answer
 

@@ -18,6 +18,7 @@ class Interrupted(BaseException):
 _LOCK = threading.RLock()
 _running: Dict[int, Guard] = {}
 _DELIVERY_SECONDS = 0.2
+_RETRACT_SECONDS = 0.1
 # `_disarm` copes with one exception that comes late, not with a stream of them.
 _RESEND_SECONDS = 0.1
 _SIGINT = int(signal.SIGINT)
@@ -117,15 +118,7 @@ class Guard:
 
     def _take_back(self) -> None:
         if self.handler is None:
-            # Taking it back with a null leaves a flag set for good, and in CPython 3.11 a traced thread that sees it
-            # never gets past its next call. What is delivered clears it: so one more, caught here.
-            end = time.monotonic() + _DELIVERY_SECONDS
-            try:
-                _raise_in(self.ident, Interrupted)
-                while time.monotonic() < end:
-                    pass
-            except Interrupted:
-                pass
+            _deliver_to_this_thread()
         else:
             end = time.monotonic() + _DELIVERY_SECONDS
             while self.pending and time.monotonic() < end:
@@ -180,7 +173,36 @@ def interrupt(thread_ident: int) -> bool:
         if running is None:
             return False
         running.send()
-        return True
+    if running.handler is None:
+        _retract_if_asleep(running)
+    return True
+
+
+def _retract_if_asleep(running: Guard) -> None:
+    """What is not delivered soon waits for a call in C to return, and must not wait: see _deliver_to_this_thread."""
+    end = time.monotonic() + _RETRACT_SECONDS
+    while running.pending and time.monotonic() < end:
+        time.sleep(0.002)
+    with _LOCK:
+        if running.pending and running.armed:
+            running.pending = False
+            _raise_in(running.ident, None)
+            _deliver_to_this_thread()
+
+
+def _deliver_to_this_thread() -> None:
+    """Clears the interpreter's note that an exception waits to be delivered, by having one delivered here.
+
+    Taking an exception back leaves the note set, and in CPython 3.11 a traced thread that enters a function while it
+    is set never gets any further.
+    """
+    end = time.monotonic() + _DELIVERY_SECONDS
+    try:
+        _raise_in(threading.get_ident(), Interrupted)
+        while time.monotonic() < end:
+            pass
+    except Interrupted:
+        pass
 
 
 def raise_in_thread(ident: int) -> None:
@@ -188,9 +210,10 @@ def raise_in_thread(ident: int) -> None:
     _raise_in(ident, Interrupted)
 
 
-def _raise_in(ident: int, exception: type) -> None:
+def _raise_in(ident: int, exception: Optional[type]) -> None:
     ctypes = _load_ctypes()
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(exception))
+    raised = None if exception is None else ctypes.py_object(exception)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), raised)
 
 
 def _load_ctypes() -> Any:
