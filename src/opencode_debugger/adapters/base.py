@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -73,6 +74,12 @@ class StopEvent:
     hit_numbers: list[int] = field(default_factory=list)
 
 
+Asked = Future[Any]
+"""a request that is on its way"""
+Frames = list[dict[str, Any]]
+"""as DAP describes them, the innermost first"""
+
+
 class Listener(Protocol):
     """The session, as its debugger sees it."""
 
@@ -106,7 +113,8 @@ class Adapter(Protocol):
     def drain(self) -> None: ...
 
     async def threads(self) -> list[dict[str, Any]]: ...
-    async def stack(self, thread_id: int) -> list[dict[str, Any]]: ...
+    def ask_stack(self, thread_id: int) -> Asked: ...
+    async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames: ...
     async def scopes(self, frame: int) -> list[dict[str, Any]]: ...
     async def children(
         self, frame: int, reference: int, start: int, count: int, filter: str | None, limit: int

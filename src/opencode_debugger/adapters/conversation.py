@@ -7,7 +7,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from ..dap.channel import Channel, ChannelClosed, RequestFailed
+from ..dap.channel import Channel, ChannelClosed, RequestFailed, answer
+from ..dap.messages import Response
 from ..errors import RelayError
 
 
@@ -19,20 +20,22 @@ class Conversation:
         self.farewell: asyncio.Future[None] | None = None
         """done when it is known how a lost connection ended"""
 
-    def send(self, command: str, arguments: dict[str, Any]) -> None:
-        """For requests whose answer nobody waits for."""
+    def send(self, command: str, arguments: dict[str, Any]) -> asyncio.Future[Response]:
+        """On its way when this returns, whether or not somebody waits for the answer."""
         assert command in self._allowed, command
         try:
-            self.channel.send(command, arguments)
+            return self.channel.send(command, arguments)
         except ChannelClosed as error:
             raise _lost(command) from error
 
     async def request(
         self, command: str, arguments: dict[str, Any] | None = None, *, timeout: float | None = None
     ) -> Any:
-        assert command in self._allowed, command
+        return await self.answer(command, self.send(command, arguments or {}), timeout)
+
+    async def answer(self, command: str, sent: asyncio.Future[Response], timeout: float | None = None) -> Any:
         async with self.translated(command):
-            return await self.channel.request(command, arguments, timeout=timeout or self._timeout)
+            return await answer(sent, timeout or self._timeout)
 
     @contextlib.asynccontextmanager
     async def translated(self, operation: str) -> AsyncIterator[None]:

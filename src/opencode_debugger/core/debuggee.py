@@ -9,14 +9,15 @@ import re
 import time
 from typing import Any
 
-from ..adapters.base import Adapter, StopEvent
+from ..adapters.base import Adapter, Asked, Frames, StopEvent
 from ..adapters.processes import ExitStatus
 from ..errors import RelayError
 from .breakpoints import BreakpointTable
 from .events import EventLog
 from .output import Output
+from .run import Run
 from .state import ENDED, State, require
-from .stops import End, Outcome, Stop
+from .stops import End, Stop
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +40,10 @@ class Debuggee:
         self.modules: dict[str, str] = {}
         """names of loaded modules by path"""
         self.last_activity = time.monotonic()
-        self._run: asyncio.Future[Outcome] | None = None
-        self._stops: asyncio.Queue[StopEvent] = asyncio.Queue()
+        self.run = Run()
+        self._stops: asyncio.Queue[tuple[StopEvent, Asked]] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
         self._condition_errors: dict[int, str] = {}
-        self._leaving: str | None = None
-        """the function that a step out leaves"""
 
     @property
     def is_going(self) -> bool:
@@ -100,7 +99,8 @@ class Debuggee:
 
     def on_stopped(self, event: StopEvent) -> None:
         self.touch()
-        self._stops.put_nowait(event)
+        # Asked for before anybody is woken: where it stopped is the first thing to know.
+        self._stops.put_nowait((event, self.require_adapter().ask_stack(event.thread_id)))
         if self._pump is None:
             self._pump = asyncio.get_running_loop().create_task(self._handle_stops())
 
@@ -114,19 +114,19 @@ class Debuggee:
 
     async def _handle_stops(self) -> None:
         while True:
-            event = await self._stops.get()
+            event, asked = await self._stops.get()
             try:
-                await self._handle_stop(event)
+                await self._handle_stop(event, asked)
             except Exception:
                 logger.exception("a stop could not be handled")
 
-    async def _handle_stop(self, event: StopEvent) -> None:
+    async def _handle_stop(self, event: StopEvent, asked: Asked) -> None:
         """Announced only when it is known where: nobody ever sees a pause without its place."""
         adapter = self.require_adapter()
-        frames: list[dict[str, Any]] = []
+        frames: Frames = []
         exception = None
         with contextlib.suppress(RelayError):
-            frames = await adapter.stack(event.thread_id)
+            frames = await adapter.stack(event.thread_id, asked)
             if event.reason == "exception" and frames:
                 exception = await adapter.exception(frames[0]["id"])
             if event.hit_numbers:
@@ -135,16 +135,16 @@ class Debuggee:
             return
         adapter.drain()  # what the program printed before is in its pipes already
         self.output.flush()
-        left = self._leaving if event.reason == "step" else None
+        left = self.run.leaving if event.reason == "step" else None
         stop = Stop(event, frames, self._count_hits(event, frames), exception, left)
         errors = [self._condition_errors.pop(number, None) for number in event.hit_numbers]
         stop.note = next((f"Condition raised {error}" for error in errors if error), None)
         self.stop, self.state = stop, State.PAUSED
         self.touch()
         self.log.add("stopped", stop.to_event())
-        self._resolve(stop)
+        self.run.finish(stop)
 
-    def _count_hits(self, event: StopEvent, frames: list[dict[str, Any]]) -> list[str]:
+    def _count_hits(self, event: StopEvent, frames: Frames) -> list[str]:
         hit = [bp for number in event.hit_numbers if (bp := self.breakpoints.by_number(number))]
         path = (frames[0].get("source") or {}).get("path") if frames else None
         if not hit and event.reason == "breakpoint" and path:
@@ -165,7 +165,7 @@ class Debuggee:
         self.state = State.TERMINATED
         self.touch()
         self.log.add("terminated", end.to_event())
-        self._resolve(end)
+        self.run.finish(end)
 
     def _forget_stops(self) -> None:
         if self._pump is not None:
@@ -179,39 +179,23 @@ class Debuggee:
         self._forget_stops()
         self.state, self.stop, self.end, self.ended_at, self.adapter = State.CREATED, None, None, None, None
 
-    def _resolve(self, outcome: Outcome) -> None:
-        if self._run is not None and not self._run.done():
-            self._run.set_result(outcome)
-
     # Running and waiting.
 
-    def begin_run(self, state: State = State.RUNNING, leaving: str | None = None) -> asyncio.Future[Outcome]:
+    def begin_run(self, state: State = State.RUNNING, leaving: str | None = None) -> Run:
         """From now on the next stop or end belongs to this run, whoever waits for it."""
-        self._leaving = leaving
-        self._run = asyncio.get_running_loop().create_future()
+        self.run = Run(leaving)
         self.state, self.stop = state, None
         self.touch()
-        return self._run
+        return self.run
 
     def started(self) -> None:
         """The launch is through; the program may have stopped or ended by now."""
         if self.state is State.LAUNCHING:
             self.state = State.RUNNING
 
-    @property
-    def current_run(self) -> asyncio.Future[Outcome] | None:
-        return self._run
-
     def undo_run(self, stop: Stop) -> None:
         """The debugger refused to resume: it is still where it was."""
         if self.state is State.RUNNING:
             self.state, self.stop = State.PAUSED, stop
-            self._resolve(stop)
+            self.run.finish(stop)
 
-
-async def wait_for(run: asyncio.Future[Outcome] | None, seconds: float) -> Outcome | None:
-    """The outcome of a run, or nothing if the program is still going when the time is up."""
-    if run is None:
-        return None
-    await asyncio.wait([run], timeout=seconds)
-    return run.result() if run.done() else None

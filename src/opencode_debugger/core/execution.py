@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import RelayError
-from .debuggee import Debuggee, wait_for
+from .debuggee import Debuggee
 from .inspection import require_thread
 from .report import Reporter, check_fields
+from .run import Run
 from .state import ENDED
-from .stops import Outcome, Stop
+from .stops import Stop
 
 STEPS = {"step_over": "next", "step_into": "stepIn", "step_out": "stepOut"}
 PAUSE_PATIENCE = 2.0
@@ -83,7 +83,7 @@ class Execution:
                 self._debuggee.undo_run(stop)
                 raise
 
-    def _begin(self, thread_id: int, leaving: str | None = None) -> asyncio.Future[Outcome]:
+    def _begin(self, thread_id: int, leaving: str | None = None) -> Run:
         run = self._debuggee.begin_run(leaving=leaving)
         self._debuggee.log.add("continued", {"thread_id": thread_id, "all_threads_continued": True})
         return run
@@ -100,7 +100,7 @@ class Execution:
         if thread_id is not None:
             await require_thread(self._debuggee, thread_id)
             self._debuggee.require("pause")
-        run = self._debuggee.current_run
+        run = self._debuggee.run
         await self._debuggee.require_adapter().pause(thread_id)
         answer = await self.answer(run, self.seconds(wait, PAUSE_PATIENCE), fields, budget)
         if answer.get("timed_out"):
@@ -113,7 +113,7 @@ class Execution:
         """The stop report of now; with wait, of the next stop if the program is running."""
         check_fields(fields)
         if self._debuggee.is_going:
-            return await self.answer(self._debuggee.current_run, self.seconds(wait, 0), fields, budget)
+            return await self.answer(self._debuggee.run, self.seconds(wait, 0), fields, budget)
         return await self._reporter.report(self._debuggee.stop or self._debuggee.end, fields, budget)
 
     def seconds(self, wait: Wait, usual: float) -> float:
@@ -125,13 +125,13 @@ class Execution:
 
     async def answer(
         self,
-        run: asyncio.Future[Outcome] | None,
+        run: Run,
         seconds: float,
         fields: list[str] | None = None,
         budget: int | None = None,
     ) -> dict[str, Any]:
         """What came of a run, or that it goes on."""
-        outcome = await wait_for(run, seconds)
+        outcome = await run.wait(seconds)
         answer = await self._reporter.report(outcome, fields, budget)
         if outcome is None and seconds:
             answer["timed_out"] = True

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..adapters.base import Adapter, AttachSpec, LaunchSpec
 from ..errors import RelayError
-from .debuggee import Debuggee, wait_for
+from .debuggee import Debuggee
 from .execution import Execution, Wait
 from .placement import Placement
 from .report import check_fields
@@ -64,7 +64,7 @@ class Starting:
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
         self._debuggee.started()
         if wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
-            await wait_for(run, SETTLE)
+            await run.wait(SETTLE)
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
         return {**answer, "pid": self._adapter.pid, "program": self.program}
 

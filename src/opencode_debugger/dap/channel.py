@@ -28,6 +28,15 @@ class RequestFailed(Exception):
     """The debugger answered that it could not do it."""
 
 
+async def answer(sent: asyncio.Future[messages.Response], timeout: float) -> Any:
+    """The body of what came for a request that was sent."""
+    async with asyncio.timeout(timeout):
+        response = await sent
+    if not response.success:
+        raise RequestFailed(response.message or f"{response.command} failed")
+    return response.body
+
+
 class Channel(asyncio.Protocol):
     """Give it to `loop.create_connection` or `create_server`; it is usable once connected."""
 
@@ -111,12 +120,7 @@ class Channel(asyncio.Protocol):
 
     async def request(self, command: str, arguments: dict[str, Any] | None = None, *, timeout: float) -> Any:
         """The answer's body. Raises RequestFailed, TimeoutError or ChannelClosed."""
-        future = self.send(command, arguments)
-        async with asyncio.timeout(timeout):
-            response = await future
-        if not response.success:
-            raise RequestFailed(response.message or f"{command} failed")
-        return response.body
+        return await answer(self.send(command, arguments), timeout)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None

@@ -11,7 +11,7 @@ from typing import Any
 from ...dap.channel import Channel
 from ...dap.messages import Event
 from ...errors import RelayError
-from ..base import AttachSpec, Bound, DebuggerBreakpoint, Groups, LaunchSpec, Listener, StopEvent
+from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Groups, LaunchSpec, Listener, StopEvent
 from ..conversation import Conversation
 from ..processes import ExitStatus, Program
 from . import interpreter as interpreters
@@ -313,8 +313,11 @@ class DebugpyAdapter:
         body = await self._request("threads")
         return list(body["threads"])
 
-    async def stack(self, thread_id: int) -> list[dict[str, Any]]:
-        body = await self._request("stackTrace", {"threadId": thread_id})
+    def ask_stack(self, thread_id: int) -> Asked:
+        return self._require_talk().send("stackTrace", {"threadId": thread_id})
+
+    async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
+        body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
         return list(body["stackFrames"])
 
     async def scopes(self, frame: int) -> list[dict[str, Any]]:
