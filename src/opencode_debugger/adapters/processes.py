@@ -64,6 +64,7 @@ class Program:
             bufsize=0,
         )
         self.pid = self._popen.pid
+        OWN.add(self.pid)
         assert self._popen.stdout and self._popen.stderr and self._popen.stdin
         self._pipes = {self._popen.stdout.fileno(): "stdout", self._popen.stderr.fileno(): "stderr"}
         for fd in self._pipes:
@@ -87,6 +88,7 @@ class Program:
 
     def _exited(self, pidfd: int | None) -> None:
         returncode = self._popen.wait()
+        OWN.discard(self.pid)
         if pidfd is not None:
             self._loop.remove_reader(pidfd)
             os.close(pidfd)
@@ -136,17 +138,18 @@ class Program:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
-    async def end(self, marker: str, grace: float) -> ExitStatus:
-        """Asks, then insists: SIGTERM, SIGKILL, and whatever still carries the marker."""
+    async def end(self, grace: float) -> None:
+        """Asks, then insists."""
         for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 10.0)):
             if self.is_alive:
                 self.send_signal(number)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(patience):
-                        await asyncio.shield(self.ended)
-        end_adopted()
-        end_marked(marker)
-        return await self.ended
+                await asyncio.wait([self.ended], timeout=patience)
+
+
+async def end_others(marker: str) -> None:
+    """Ends whatever a session has started and left behind."""
+    await end_adopted()
+    await asyncio.to_thread(end_marked, marker)
 
 
 def adopt_orphans() -> None:
@@ -159,23 +162,33 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
 
 
-def children() -> list[int]:
-    found: list[int] = []
+OWN: set[int] = set()
+"""Children that somebody here waits for; the others were adopted."""
+
+
+def adopted() -> list[int]:
+    found: set[int] = set()
     for listing in glob.glob("/proc/self/task/*/children"):
         with contextlib.suppress(OSError), open(listing) as file:
-            found += [int(pid) for pid in file.read().split()]
-    return found
+            found.update(int(pid) for pid in file.read().split())
+    return sorted(found - OWN)
 
 
-def end_adopted() -> None:
-    """Ends our children and what they leave to us, until there is none: quicker than anything can fork."""
+def reap_adopted() -> None:
+    for pid in adopted():
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+async def end_adopted() -> None:
+    """Ends what others left to us, until there is none: quicker than most things can fork."""
     deadline = time.monotonic() + ADOPTED
-    while (found := children()) and time.monotonic() < deadline:
+    while (found := adopted()) and time.monotonic() < deadline:
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
+        reap_adopted()
+        await asyncio.sleep(0)
 
 
 def marked(marker: str) -> Iterator[int]:

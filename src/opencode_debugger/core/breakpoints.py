@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,6 +152,15 @@ class BreakpointTable:
 
     def remove(self, bp: Breakpoint) -> None:
         del self._by_key[bp.key]
+
+    @contextlib.contextmanager
+    def unchanged_on_failure(self) -> Iterator[None]:
+        before = dict(self._by_key)
+        try:
+            yield
+        except BaseException:
+            self._by_key = before
+            raise
 
     def in_file(self, path: str) -> list[Breakpoint]:
         """Those that the debugger is to know of. It would snap the others to a line nobody asked for."""

@@ -9,7 +9,7 @@ import re
 import time
 from typing import Any
 
-from ..adapters.base import Adapter, Asked, Frames, StopEvent
+from ..adapters.base import Adapter, Asked, Bound, Frames, StopEvent
 from ..adapters.processes import ExitStatus
 from ..errors import RelayError
 from .breakpoints import BreakpointTable
@@ -36,6 +36,9 @@ class Debuggee:
         self.stop: Stop | None = None
         self.end: End | None = None
         self.ended_at: float | None = None
+        self.ending: str | None = None
+        """why somebody is ending the program"""
+        self._early_end: End | None = None
         self.adapter: Adapter | None = None
         self.modules: dict[str, str] = {}
         """names of loaded modules by path"""
@@ -76,6 +79,11 @@ class Debuggee:
         self.require_adapter().drain()  # what was printed before comes before
         self.log.add_output("console", text + "\n")
 
+    def on_bound(self, number: int, bound: Bound) -> None:
+        bp = self.breakpoints.by_number(number)
+        if bp is not None:
+            bp.bind(bound)
+
     def on_hits(self, hits: dict[int, int]) -> None:
         for number, count in hits.items():
             bp = self.breakpoints.by_number(number)
@@ -105,7 +113,7 @@ class Debuggee:
             self._pump = asyncio.get_running_loop().create_task(self._handle_stops())
 
     def on_exit(self, status: ExitStatus) -> None:
-        self.finish(End(status, "killed" if status.signal else "exited"))
+        self.finish(End(status, self.ending or ("killed" if status.signal else "exited")))
 
     def on_lost(self, reason: str) -> None:
         self.finish(End(None, reason))
@@ -156,9 +164,14 @@ class Debuggee:
         return [bp.id for bp in hit]
 
     def finish(self, end: End) -> None:
-        """The program is gone. A launch that never got as far is its caller's to report."""
+        """The program is gone. While it is being launched that is not told yet: the launch may come to nothing."""
         self.output.finish()
         self._forget_stops()
+        if self.state is State.LAUNCHING:
+            self._early_end = end
+            return
+        if self.state in ENDED and self.end is not None and self.end.status is None:
+            self.end = End(end.status, self.end.reason)  # it ran on for a while without its debugger
         if self.state in ENDED or self.state is State.CREATED:
             return
         self.end, self.stop, self.ended_at = end, None, time.monotonic()
@@ -177,7 +190,8 @@ class Debuggee:
         """The launch came to nothing: as if it had not been tried."""
         self.output.finish()
         self._forget_stops()
-        self.state, self.stop, self.end, self.ended_at, self.adapter = State.CREATED, None, None, None, None
+        self._early_end = None
+        self.state, self.stop, self.adapter = State.CREATED, None, None
 
     # Running and waiting.
 
@@ -192,10 +206,14 @@ class Debuggee:
         """The launch is through; the program may have stopped or ended by now."""
         if self.state is State.LAUNCHING:
             self.state = State.RUNNING
+        if self._early_end is not None:
+            end, self._early_end = self._early_end, None
+            self.finish(end)
 
     def undo_run(self, stop: Stop) -> None:
         """The debugger refused to resume: it is still where it was."""
         if self.state is State.RUNNING:
             self.state, self.stop = State.PAUSED, stop
+            self.log.add("stopped", stop.to_event())
             self.run.finish(stop)
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..errors import RelayError
 
+PAGE_CHARACTERS = 1_000_000
 ENTRY_COST = 250
 """Bytes that an entry takes in memory besides its text."""
 
@@ -23,6 +24,10 @@ class Entry(NamedTuple):
     body: Any
     """of an output entry: (category, text); of any other: what clients get"""
 
+    @property
+    def size(self) -> int:
+        return len(self.body[1]) if self.type == "output" else 1000
+
     def to_event(self) -> dict[str, Any]:
         body = self.body
         if self.type == "output":
@@ -32,6 +37,15 @@ class Entry(NamedTuple):
     def to_output(self) -> dict[str, Any]:
         category, text = self.body
         return {"category": category, "output": text, "timestamp": timestamp(self.time), "source": None, "line": None}
+
+
+def _first_of(entries: list[Entry], room: int) -> list[Entry]:
+    """As many as fit, but at least one."""
+    for index, entry in enumerate(entries):
+        room -= entry.size
+        if room <= 0:
+            return entries[: index + 1]
+    return entries
 
 
 def timestamp(seconds: float) -> str:
@@ -91,7 +105,7 @@ class EventLog:
         self._events.append(self._entry(type, body), 1)
 
     def add_output(self, category: str, text: str) -> None:
-        self._output.append(self._entry("output", (category, text)), len(text) + ENTRY_COST)
+        self._output.append(self._entry("output", (category, text)), text.__sizeof__() + ENTRY_COST)
 
     def _entry(self, type: str, body: Any) -> Entry:
         self._seq += 1
@@ -113,11 +127,14 @@ class EventLog:
         (position,) = _decode(cursor, "o", (self._output.end,))
         found: list[Entry] = []
         dropped = 0
-        while len(found) < limit:
+        room = PAGE_CHARACTERS
+        while len(found) < limit and room > 0:
             lost, start, entries = self._output.since(position, limit - len(found))
+            entries = _first_of(entries, room)
             dropped += lost
             position = start + len(entries)
             found += [entry for entry in entries if category in (None, entry.body[0])]
+            room -= sum(entry.size for entry in entries)
             if not entries:
                 break
         return {
@@ -133,7 +150,7 @@ class EventLog:
             await self._wait_for_news(timeout)
         lost, at_event, events = self._events.since(positions[0], limit)
         lost_output, at_output, output = self._output.since(positions[1], limit)
-        merged = list(heapq.merge(events, output))[:limit]
+        merged = _first_of(list(heapq.merge(events, output))[:limit], PAGE_CHARACTERS)
         shown_output = sum(entry.type == "output" for entry in merged)
         at_event += len(merged) - shown_output
         at_output += shown_output

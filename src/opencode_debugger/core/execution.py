@@ -43,7 +43,7 @@ class Execution:
         thread_id = thread_id or stop.thread_id
         run = self._begin(thread_id)
         with self._undone_if_refused(stop):
-            self._debuggee.require_adapter().resume(thread_id)
+            await self._debuggee.require_adapter().resume(thread_id)
         answer = await self.answer(run, self.seconds(wait, 0), fields, budget)
         return {**answer, "continued": True}
 
@@ -58,8 +58,9 @@ class Execution:
     ) -> dict[str, Any]:
         check_fields(fields)
         stop = await self._stop_of(operation, thread_id)
+        steps_out = operation == "step_out" and thread_id in (None, stop.thread_id) and stop.frames
+        leaving = stop.frames[0]["name"] if steps_out else None
         thread_id = thread_id or stop.thread_id
-        leaving = stop.frames[0]["name"] if operation == "step_out" and stop.frames else None
         run = self._begin(thread_id, leaving)
         with self._undone_if_refused(stop):
             await self._debuggee.require_adapter().step(STEPS[operation], thread_id)
@@ -78,10 +79,12 @@ class Execution:
         """A program that ended on the way is no failure: that is what the answer will say."""
         try:
             yield
-        except RelayError:
-            if self._debuggee.state not in ENDED:
+        except RelayError as error:
+            if self._debuggee.state in ENDED:
+                return
+            if error.code != "DEBUGPY_TIMEOUT":  # without an answer it may have been taken all the same
                 self._debuggee.undo_run(stop)
-                raise
+            raise
 
     def _begin(self, thread_id: int, leaving: str | None = None) -> Run:
         run = self._debuggee.begin_run(leaving=leaving)
@@ -101,7 +104,11 @@ class Execution:
             await require_thread(self._debuggee, thread_id)
             self._debuggee.require("pause")
         run = self._debuggee.run
-        await self._debuggee.require_adapter().pause(thread_id)
+        try:
+            await self._debuggee.require_adapter().pause(thread_id)
+        except RelayError:
+            if self._debuggee.state not in ENDED:
+                raise
         answer = await self.answer(run, self.seconds(wait, PAUSE_PATIENCE), fields, budget)
         if answer.get("timed_out"):
             answer["message"] = BUSY

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import AsyncIterator
 from typing import Any
 
 from ..adapters.base import Adapter
 from ..errors import RelayError
 from .debuggee import Debuggee
-from .state import State
+from .state import ENDED, State
 from .stops import Stop
 
 DEFAULT_COUNT = 100
@@ -50,10 +52,12 @@ async def frames_of(debuggee: Debuggee, operation: str, thread_id: int | None) -
     return stop, stop.stacks[thread_id]
 
 
-async def find_frame(
+@contextlib.asynccontextmanager
+async def in_frame(
     debuggee: Debuggee, operation: str, frame_id: int, thread_id: int | None
-) -> tuple[Adapter, dict[str, Any]]:
-    _, frames = await frames_of(debuggee, operation, thread_id)
+) -> AsyncIterator[tuple[Adapter, int]]:
+    """The debugger and its own id of a frame. What fails because the program went on meanwhile is told as that."""
+    stop, frames = await frames_of(debuggee, operation, thread_id)
     if frame_id >= len(frames):
         raise RelayError(
             "FRAME_NOT_FOUND",
@@ -61,7 +65,12 @@ async def find_frame(
             frame_id=frame_id,
             total_frames=len(frames),
         )
-    return debuggee.require_adapter(), frames[frame_id]
+    try:
+        yield debuggee.require_adapter(), frames[frame_id]["id"]
+    except RelayError as error:
+        if debuggee.stop is stop or debuggee.state in ENDED:
+            raise
+        raise RelayError("FRAME_NOT_FOUND", "The program has moved on", frame_id=frame_id) from error
 
 
 async def stack_trace(
@@ -90,8 +99,8 @@ def describe_frame(debuggee: Debuggee, frame: dict[str, Any], index: int) -> dic
 
 
 async def scopes(debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = None) -> dict[str, Any]:
-    adapter, frame = await find_frame(debuggee, "scopes", frame_id, thread_id)
-    return {"frame_id": frame_id, "scopes": await adapter.scopes(frame["id"])}
+    async with in_frame(debuggee, "scopes", frame_id, thread_id) as (adapter, frame):
+        return {"frame_id": frame_id, "scopes": await adapter.scopes(frame)}
 
 
 async def variables(
@@ -101,10 +110,10 @@ async def variables(
     count: int | None = None,
     filter: str | None = None,
 ) -> dict[str, Any]:
-    adapter, frame = await find_frame(debuggee, "variables", 0, None)
-    answer = await adapter.children(
-        frame["id"], variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET
-    )
+    async with in_frame(debuggee, "variables", 0, None) as (adapter, frame):
+        answer = await adapter.children(
+            frame, variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET
+        )
     if answer.get("missing"):
         raise RelayError(
             "VARIABLE_NOT_FOUND",
@@ -123,8 +132,8 @@ async def frame_variables(
     summary: bool = False,
 ) -> dict[str, Any]:
     """The locals of a frame in one call."""
-    adapter, frame = await find_frame(debuggee, "frame_variables", frame_id, thread_id)
-    answer = await adapter.locals(frame["id"], start, count or DEFAULT_COUNT, VALUE_BUDGET)
+    async with in_frame(debuggee, "frame_variables", frame_id, thread_id) as (adapter, frame):
+        answer = await adapter.locals(frame, start, count or DEFAULT_COUNT, VALUE_BUDGET)
     if summary:
         for variable in answer["variables"]:
             variable.pop("value")
@@ -139,8 +148,8 @@ async def evaluate(
     thread_id: int | None = None,
     context: str = "repl",
 ) -> dict[str, Any]:
-    adapter, frame = await find_frame(debuggee, "evaluate", frame_id, thread_id)
-    answer = await adapter.evaluate(frame["id"], expression, context, RESULT_LIMIT, timeout)
+    async with in_frame(debuggee, "evaluate", frame_id, thread_id) as (adapter, frame):
+        answer = await adapter.evaluate(frame, expression, context, RESULT_LIMIT, timeout)
     problem = answer.get("syntax_error")
     if problem:
         raise RelayError(

@@ -23,7 +23,8 @@ class Placement:
         self._table: BreakpointTable = debuggee.breakpoints
         self._root = project_root or "/"
         self._watch: asyncio.Task[None] | None = None
-        self._changing = asyncio.Lock()
+        self.changing = asyncio.Lock()
+        """held while the debugger is told of breakpoints, a launch included, so that none falls between"""
 
     async def restore(self, definitions: list[dict[str, Any]]) -> None:
         """Those that still make sense: a line that is gone is no reason to refuse a session."""
@@ -37,10 +38,11 @@ class Placement:
     async def put(
         self, breakpoints: list[dict[str, Any]], strict: bool = False, single: bool = False
     ) -> dict[str, Any]:
-        async with self._changing:
+        async with self.changing:
             drafts = await self._table.check(breakpoints, strict, self._adapter)
-            placed = [self._table.place(draft) for draft in drafts]
-            await self._send({bp.path for bp, _ in placed})
+            with self._table.unchanged_on_failure():
+                placed = [self._table.place(draft) for draft in drafts]
+                await self._send({bp.path for bp, _ in placed})
         for bp, reason in placed:
             self._announce(bp, reason)
         self._watch_missing_files()
@@ -50,10 +52,11 @@ class Placement:
         return answer
 
     async def remove(self, breakpoint_id: str) -> dict[str, Any]:
-        async with self._changing:
+        async with self.changing:
             bp = self._table.find(breakpoint_id)
-            self._table.remove(bp)
-            await self._send({bp.path})
+            with self._table.unchanged_on_failure():
+                self._table.remove(bp)
+                await self._send({bp.path})
         self._announce(bp, "removed")
         return {"id": bp.id, "deleted": True, "source": {"path": bp.path}, "line": bp.line}
 
@@ -98,7 +101,7 @@ class Placement:
                 await self._verify(bp)
 
     async def _verify(self, bp: Breakpoint) -> None:
-        async with self._changing:
+        async with self.changing:
             try:
                 await examine(bp, False, self._adapter)
             except RelayError as error:

@@ -21,7 +21,7 @@ from .placement import Placement
 from .report import Reporter
 from .settings import Config
 from .starting import Starting
-from .state import ENDED, LIVE, State
+from .state import LIVE, State
 from .stops import End, Stop
 
 GRACE = 2.0
@@ -183,9 +183,10 @@ class Session:
     async def end(self, reason: str, force: bool = False) -> dict[str, Any]:
         """Ends the program and everything that it started."""
         self.placement.close()
+        self.debuggee.ending = reason
         with contextlib.suppress(RelayError):
             await self.adapter.end(0 if force else GRACE)
-        if self.state not in ENDED:
+        if self.state in LIVE:
             self.debuggee.finish(End(None, reason))
         return {
             "session_id": self.id,

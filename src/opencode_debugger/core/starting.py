@@ -54,15 +54,16 @@ class Starting:
         try:
             await self._adapter.check_launch(spec)
             await self._placement.verify_pending()
-            self._debuggee.adapter = self._adapter
             self.started_at = time.monotonic()
-            await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON[stop_on_exception])
+            async with self._placement.changing:
+                self._debuggee.adapter = self._adapter
+                await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON[stop_on_exception])
+                self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
             raise
         key = {"file": "script"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
-        self._debuggee.started()
         if wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
             await run.wait(SETTLE)
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
@@ -85,20 +86,20 @@ class Starting:
             )
         spec = AttachSpec(host or "localhost", port, connect_timeout)
         run = self._debuggee.begin_run(State.LAUNCHING)
-        self._debuggee.adapter = self._adapter
         self.started_at = time.monotonic()
         try:
-            await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON["uncaught"])
+            async with self._placement.changing:
+                self._debuggee.adapter = self._adapter
+                await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON["uncaught"])
+                self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
             raise
-        self._debuggee.started()
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0))
         return {**answer, "attached": True, "pid": self._adapter.pid, "host": spec.host, "port": spec.port}
 
     async def _undo(self, error: BaseException) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
-        self._debuggee.state = State.CREATED
         await self._adapter.end(0)
         self._debuggee.reset()
         self.started_at = None

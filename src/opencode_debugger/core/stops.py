@@ -16,6 +16,9 @@ DESCRIPTIONS = {
     "entry": "Paused at program entry",
 }
 
+TRACEBACK = 4000
+"""Characters of a traceback that the log keeps; the session itself has it whole."""
+
 
 @dataclass
 class Stop:
@@ -71,7 +74,7 @@ class Stop:
                     "type_name": exception["type"],
                     "full_type_name": exception["full_type"],
                     "message": exception["message"],
-                    "stack_trace": exception["traceback"],
+                    "stack_trace": (exception["traceback"] or "")[-TRACEBACK:],
                 },
             }
         return body

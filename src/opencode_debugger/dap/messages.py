@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, cast
 
 import msgspec
 
@@ -42,5 +43,27 @@ class MessageError(Exception):
 def decode(body: bytes) -> Message:
     try:
         return _decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except msgspec.MsgspecError:
+        pass
+    try:
+        return cast(Message, msgspec.convert(decode_json(body), Message))
+    except (msgspec.MsgspecError, ValueError) as error:
         raise MessageError(f"{error} in {body[:80]!r}") from error
+
+
+def decode_json(text: bytes | str) -> Any:
+    """Any JSON of a Python program: it may hold halves of characters, as odd file names do; they come as \\udcff."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return _encodable(json.loads(text))
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(item) for name, item in value.items()}
+    return value

@@ -21,7 +21,7 @@ import msgspec
 from .. import __version__
 from ..adapters.processes import end_marked
 from ..config import Settings
-from ..core.state import State, require
+from ..core.state import ENDED, State, require
 from ..errors import RelayError
 from ..files import make_folder
 from ..persistence.breakpoints import BreakpointStore
@@ -44,8 +44,12 @@ CAPABILITIES = {
     "supports_restart": False,
     "supports_attach": True,
 }
-LIVE = frozenset({"created", "launching", "running", "paused"})
+OCCUPYING = frozenset(State) - ENDED
+"""States in which a session takes one of the places."""
+CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint"})
 ENDING = 15.0
+LEAVING = 5.0
+SUMMARY = 2.0
 
 
 @dataclass
@@ -96,10 +100,14 @@ class Relay:
             handle = await Handle.connect(folder)
             about = await asyncio.wait_for(handle.ask("describe"), ENDING)
         except TimeoutError:
-            logger.error("the runner of session %s does not answer; it is left alone", folder.name)
+            logger.error("the runner of session %s does not answer", folder.name)
+            self._hold(Held(handle, None, unknown(folder.name), is_lost=True))
             return
         except (OSError, RelayError):
             await self._remove_remains(folder)
+            return
+        except Exception:
+            logger.exception("session %s cannot be taken over", folder.name)
             return
         if about is None:
             handle.is_ending = True
@@ -151,7 +159,12 @@ class Relay:
                 "breakpoints": self._breakpoints.load(root) if restore and root else [],
                 "limits": self._settings.settings_for_runner(),
             }
-            answer = await handle.call("configure", config)
+            try:
+                answer = await handle.call("configure", config)
+            except BaseException:
+                await handle.closed(0)
+                await self._remove_remains(handle.folder)
+                raise
             self._hold(Held(handle, root, msgspec.json.decode(answer)))
         return answer
 
@@ -169,7 +182,7 @@ class Relay:
     async def _check_limit(self) -> None:
         if len(self._sessions) + self._being_created < self._settings.max_sessions:
             return
-        live = sum(summary["status"] in LIVE for summary in await self._summaries()) + self._being_created
+        live = sum(summary["status"] in OCCUPYING for summary in await self._summaries()) + self._being_created
         if live >= self._settings.max_sessions:
             raise RelayError(
                 "SESSION_LIMIT_REACHED",
@@ -229,8 +242,8 @@ class Relay:
 
     async def _summary(self, held: Held) -> dict[str, Any]:
         if not held.is_lost:
-            with contextlib.suppress(RelayError):
-                return dict(await held.handle.ask("summary"))
+            with contextlib.suppress(RelayError, TimeoutError):
+                return dict(await asyncio.wait_for(held.handle.ask("summary"), SUMMARY))
         failed = held.failed()
         return {name: failed[name] for name in ("session_id", "name", "status", "created_at", "program")}
 
@@ -244,8 +257,8 @@ class Relay:
             if held.handle.is_ending:
                 self._find(session_id)  # it has expired in the meantime: say that
             raise
-        if held.project_root is not None:
-            self._remember_breakpoints(held.project_root, operation, answer)
+        if held.project_root is not None and operation in CHANGES_BREAKPOINTS:
+            await asyncio.to_thread(self._remember_breakpoints, held.project_root, operation, answer)
         return answer
 
     def _find(self, session_id: str) -> Held:
@@ -300,7 +313,7 @@ class Relay:
         if not held.is_lost:
             with contextlib.suppress(RelayError, TimeoutError):
                 answer = await asyncio.wait_for(handle.call("end", {"force": force}), ENDING)
-            await handle.closed(ENDING)
+        await handle.closed(0 if held.is_lost else LEAVING)
         await self._remove_remains(handle.folder)
         return answer
 
@@ -326,6 +339,11 @@ class Relay:
             "debugpy_version": importlib.metadata.version("debugpy"),
             "capabilities": {**CAPABILITIES, "max_sessions": self._settings.max_sessions},
         }
+
+
+def unknown(session_id: str) -> dict[str, Any]:
+    """A session whose runner says nothing about it."""
+    return {"session_id": session_id, "name": session_id, "created_at": None, "program": None}
 
 
 def _existing_folder(root: str) -> str:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
+import os
+import signal
+import socket
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +35,7 @@ class Handle(asyncio.Protocol):
         self.on_lost: Callable[[], None] = lambda: None
         self.is_ending = False
         self._transport: asyncio.Transport | None = None
+        self._pid: int | None = None
         self._lines = rpc.Lines()
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[bytes]] = {}
@@ -43,6 +49,7 @@ class Handle(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._pid = _peer(transport.get_extra_info("socket"))
 
     @property
     def is_open(self) -> bool:
@@ -95,10 +102,23 @@ class Handle(asyncio.Protocol):
         self._closed.set_result(None)
         self.on_lost()
 
-    async def closed(self, timeout: float) -> bool:
-        """Waits for the runner to be gone."""
+    async def closed(self, timeout: float) -> None:
+        """Waits for the runner to be gone, and ends it if it does not go."""
         await asyncio.wait([self._closed], timeout=timeout)
-        return self._closed.done()
+        if not self._closed.done():
+            if self._pid is not None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(self._pid, signal.SIGKILL)
+            if self._transport is not None:
+                self._transport.abort()
+
+
+def _peer(sock: Any) -> int | None:
+    """The process at the other end (Linux)."""
+    if sock is None or not hasattr(socket, "SO_PEERCRED"):
+        return None
+    packed = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return int(struct.unpack("3i", packed)[0])
 
 
 def _longest(params: dict[str, Any]) -> float:

@@ -15,12 +15,15 @@ class Lines:
     """Collects bytes and gives back each complete line once."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._begun: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        if self._rest:
-            data = self._rest + data
-        *lines, self._rest = data.split(b"\n")
+        first, *others = data.split(b"\n")
+        self._begun.append(first)
+        if not others:
+            return []
+        lines = [b"".join(self._begun), *others[:-1]]
+        self._begun = [others[-1]]
         return lines
 
 

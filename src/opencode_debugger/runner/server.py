@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from ..adapters import processes
 from ..core.session import Session
 from ..core.settings import Config
 from ..dap.channel import READ_SIZE
@@ -27,6 +28,10 @@ PASSIVE = frozenset({"info", "status", "summary", "describe"})
 
 UNCONFIGURED = 60.0
 LOOK = 5.0
+
+
+async def _result(value: Any) -> Any:
+    return await value if asyncio.iscoroutine(value) else value
 
 
 class Client(asyncio.Protocol):
@@ -68,6 +73,7 @@ class Server:
         self._done = asyncio.Event()
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._in_progress = 0
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -128,12 +134,17 @@ class Server:
             return await self._configure(params)
         if self.session is None:
             return None  # a spare has nothing to describe and nothing to end
-        if method not in PASSIVE:
-            self.session.debuggee.touch()
         if method == "end":
             return await self.session.end("deleted", **params)
-        result = self.session.operations[method](**params)
-        return await result if asyncio.iscoroutine(result) else result
+        operation = self.session.operations[method]
+        if method in PASSIVE:
+            return await _result(operation(**params))
+        self._in_progress += 1
+        try:
+            return await _result(operation(**params))
+        finally:
+            self._in_progress -= 1
+            self.session.debuggee.touch()
 
     async def _configure(self, params: dict[str, Any]) -> Any:
         if self.session is not None:
@@ -146,9 +157,15 @@ class Server:
     async def _watch(self) -> None:
         """Ends the session when its time is up, with a relay or without."""
         while True:
+            if self._in_progress and self.session is not None:
+                self.session.debuggee.touch()  # somebody is waiting for it
+            processes.reap_adopted()
             remaining = self._remaining()
             if remaining <= 0:
-                await self._expire()
+                try:
+                    await self._expire()
+                finally:
+                    self._done.set()
                 return
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(0.02, min(remaining, LOOK))):
@@ -171,4 +188,3 @@ class Server:
             (self.folder / FINAL).write_bytes(msgspec.json.encode(last))
             for client in self._clients:
                 client.write(rpc.encode_call("expired", last))
-        self._done.set()

@@ -28,13 +28,18 @@ async def start_runner(sessions: Path) -> Handle:
     folder = sessions / f"sess_{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
     process = _start_process(folder)
-    async with asyncio.timeout(START_TIMEOUT):
-        while True:
-            with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
-                return await Handle.connect(folder)
-            if process.poll() is not None:
-                raise RuntimeError(f"runner ended at once: {(folder / LOG).read_text(errors='replace')[-2000:]}")
-            await asyncio.sleep(POLL)
+    try:
+        async with asyncio.timeout(START_TIMEOUT):
+            while True:
+                with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+                    return await Handle.connect(folder)
+                if process.poll() is not None:
+                    raise RuntimeError(f"runner ended at once: {(folder / LOG).read_text(errors='replace')[-2000:]}")
+                await asyncio.sleep(POLL)
+    except BaseException:
+        process.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _start_process(folder: Path) -> subprocess.Popen[bytes]:

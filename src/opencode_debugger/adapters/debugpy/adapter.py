@@ -13,7 +13,7 @@ from ...dap.messages import Event
 from ...errors import RelayError
 from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Groups, LaunchSpec, Listener, StopEvent
 from ..conversation import Conversation
-from ..processes import ExitStatus, Program
+from ..processes import ExitStatus, Program, end_others
 from . import interpreter as interpreters
 from . import launch as launching
 from .probe import Probe
@@ -44,8 +44,6 @@ REFERENCES_PER_LAUNCH = 1_000_000
 
 
 class DebugpyAdapter:
-    name = "debugpy"
-
     def __init__(
         self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
     ) -> None:
@@ -68,7 +66,6 @@ class DebugpyAdapter:
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
         self.pid: int | None = None
-        self.capabilities: dict[str, bool] = {}
 
     async def _interpreter(self, path: str) -> interpreters.Interpreter:
         if path == self._python_path:
@@ -103,7 +100,7 @@ class DebugpyAdapter:
         await self._configure("launch", {"stopOnEntry": spec.stop_on_entry}, spec.just_my_code, breakpoints, stop_on)
 
     def _new_channel(self) -> Channel:
-        channel = Channel(self._event)
+        channel = Channel(lambda event: self._event(channel, event))
         channel.on_closed = lambda reason: self._lost(channel, reason)
         return channel
 
@@ -154,7 +151,8 @@ class DebugpyAdapter:
         if command == "attach":
             await probe.load(self._first_reference)
         for path, group in breakpoints.items():
-            await self.set_breakpoints(path, group)
+            for bp, bound in zip(group, await self.set_breakpoints(path, group), strict=True):
+                self._listener.on_bound(bp.number, bound)
         await talk.request("setExceptionBreakpoints", {"filters": stop_on})
         try:
             await talk.request("configurationDone", timeout=timeout)
@@ -179,7 +177,10 @@ class DebugpyAdapter:
     async def _request(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
         return await self._require_talk().request(command, arguments)
 
-    def _event(self, event: Event) -> None:
+    def _event(self, channel: Channel, event: Event) -> None:
+        """Only from the debugger that has shown the token."""
+        if self._talk is None or channel is not self._talk.channel:
+            return
         body = event.body or {}
         handler: Callable[[dict[str, Any]], None] | None = {
             "stopped": self._on_stopped,
@@ -211,8 +212,6 @@ class DebugpyAdapter:
             StopEvent(
                 reason=body["reason"],
                 thread_id=body["threadId"],
-                description=body.get("description"),
-                text=body.get("text"),
                 all_threads_stopped=body.get("allThreadsStopped", True),
                 hit_numbers=[self._numbers[id] for id in ids if id in self._numbers],
             )
@@ -225,6 +224,8 @@ class DebugpyAdapter:
                 self._listener.on_log(body["number"], body["text"])
             case "hits":
                 self._listener.on_hits({int(number): hits for number, hits in body["hits"].items()})
+            case "answer":
+                self._require_probe().answered(body["token"], body["text"])
             case "condition_error":
                 self._listener.on_condition_error(body["number"], body["error"])
 
@@ -232,6 +233,7 @@ class DebugpyAdapter:
         if self._talk is not None:
             self._talk.channel.close()
         self._listener.on_exit(status)
+        self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
 
     def _lost(self, channel: Channel, reason: Exception | None) -> None:
         """A program of ours tells its end by its exit; one that we attached to, by its connection."""
@@ -295,12 +297,17 @@ class DebugpyAdapter:
     async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
         return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
 
-    def resume(self, thread_id: int) -> None:
-        # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
-        self._require_talk().send("continue", {"threadId": thread_id})
+    async def resume(self, thread_id: int) -> None:
+        talk, probe = self._require_talk(), self._require_probe()
+        async with talk.translated("continue"):
+            # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
+            talk.channel.send("continue", {"threadId": thread_id})
+        probe.resumed()
 
     async def step(self, kind: str, thread_id: int) -> None:
-        await self._request(kind, {"threadId": thread_id})
+        sent = self._require_talk().send(kind, {"threadId": thread_id})
+        self._require_probe().resumed()
+        await self._require_talk().answer(kind, sent)
 
     async def pause(self, thread_id: int | None) -> None:
         await self._request("pause", {"threadId": "*" if thread_id is None else thread_id})
@@ -358,8 +365,9 @@ class DebugpyAdapter:
     async def end(self, grace: float) -> None:
         """A program that we started ends; one that we attached to goes on without us."""
         if self._program is not None:
-            await self._program.end(self._session_id, grace)
-            self._program = None
+            await self._program.end(grace)
+            await end_others(self._session_id)
+            self._program, self.pid = None, None
         elif self._is_attached and self._talk is not None:
             with contextlib.suppress(RelayError):
                 await self._talk.request("disconnect", {"terminateDebuggee": False}, timeout=DISCONNECT)

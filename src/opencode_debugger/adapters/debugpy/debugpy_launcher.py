@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import importlib.util
 import io
+import itertools
 import json
 import linecache
 import os
 import sys
+import threading
 import time
 import types
 from typing import Any
@@ -89,6 +91,7 @@ def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
         pydevd.time = time
     for name in config["remove_environment"]:
         os.environ.pop(name, None)
+    threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]  # the debugger's threads took numbers
     debugpy.wait_for_client()
 
 
@@ -176,7 +179,9 @@ def main() -> None:
     import pydevd
 
     end_quickly(pydevd)
-    load_package("_ocdb", config["inside"]).prepare(config["first_reference"])
+    inside = load_package("_ocdb", config["inside"])
+    inside.prepare()
+    inside.begin(config["first_reference"])
     kind, target = config["kind"], config["target"]
     sys.argv[0] = ARGV_0[kind] or target
     run = PREPARE[kind](target)

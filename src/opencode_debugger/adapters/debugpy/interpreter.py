@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from ...errors import RelayError
+from ..processes import OWN
 from . import lines
 
 Key = TypeVar("Key")
@@ -209,6 +210,7 @@ def _ask(
             command, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, cwd=cwd, bufsize=0, start_new_session=True
         )
     assert process.stdout is not None
+    OWN.add(process.pid)
     try:
         return _collect(process.stdout.fileno(), time.monotonic() + seconds, limit)
     finally:
@@ -216,6 +218,7 @@ def _ask(
             os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
         process.wait()
+        OWN.discard(process.pid)
 
 
 def _collect(descriptor: int, deadline: float, limit: int) -> bytes:

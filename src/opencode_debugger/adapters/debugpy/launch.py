@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.util
 import os
 from collections.abc import Callable
@@ -28,53 +27,59 @@ ENVIRONMENT = {
 }
 
 
+AUTHORIZE = 10.0
+
+
 class CallBack:
     """A loopback port on which the program's debugger, and nobody else, is let in."""
 
     def __init__(self, new_channel: Callable[[], Channel]) -> None:
         self.token = os.urandom(16).hex()
         self._new_channel = new_channel
-        self._arrived: asyncio.Queue[Channel] = asyncio.Queue()
+        self._checks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> CallBack:
-        self._server = await asyncio.get_running_loop().create_server(self._accept, "127.0.0.1", 0)
+        loop = asyncio.get_running_loop()
+        self.debugger: asyncio.Future[Channel] = loop.create_future()
+        self._server = await loop.create_server(self._accept, "127.0.0.1", 0)
         self.port: int = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        while not self._arrived.empty():
-            self._arrived.get_nowait().close()
+        for check in self._checks:
+            check.cancel()
 
     def _accept(self) -> Channel:
         channel = self._new_channel()
-        channel.connected.add_done_callback(lambda _: self._arrived.put_nowait(channel))
+        check = asyncio.get_running_loop().create_task(self._check(channel))
+        self._checks.add(check)
+        check.add_done_callback(self._checks.discard)
         return channel
 
-    async def debugger(self) -> Channel:
-        """The first that knows the token; strangers are shown the door."""
-        while True:
-            channel = await self._arrived.get()
-            with contextlib.suppress(ChannelClosed, RequestFailed, TimeoutError, AttributeError):
-                body = await channel.request("pydevdAuthorize", {"debugServerAccessToken": None}, timeout=AUTHORIZE)
-                if body.get("clientAccessToken") == self.token:
-                    return channel
+    async def _check(self, channel: Channel) -> None:
+        """The first that knows the token is let in; strangers are shown the door, and hold up nobody."""
+        try:
+            await channel.connected
+            body = await channel.request("pydevdAuthorize", {"debugServerAccessToken": None}, timeout=AUTHORIZE)
+            is_ours = isinstance(body, dict) and body.get("clientAccessToken") == self.token
+        except (ChannelClosed, RequestFailed, TimeoutError):
+            is_ours = False
+        except asyncio.CancelledError:
             channel.close()
-
-
-AUTHORIZE = 10.0
+            raise
+        if is_ours and not self.debugger.done():
+            self.debugger.set_result(channel)
+        else:
+            channel.close()
 
 
 async def connection(callback: CallBack, program: Program, timeout: float) -> Channel:
     """The program's debugger, or why it never came."""
-    arriving = asyncio.get_running_loop().create_task(callback.debugger())
-    either: list[asyncio.Future[Any]] = [arriving, program.ended]
-    try:
-        await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        if arriving.done():
-            return arriving.result()
-    finally:
-        arriving.cancel()
+    either: list[asyncio.Future[Any]] = [callback.debugger, program.ended]
+    await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+    if callback.debugger.done():
+        return callback.debugger.result()
     if program.is_alive:
         raise RelayError("LAUNCH_FAILED", f"The debugger did not connect within {timeout:g} s")
     status = program.ended.result()

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ...dap.messages import Response
+from ...dap.messages import Response, decode_json
 from ...errors import RelayError
 from ..conversation import Conversation
 from .launch import INSIDE
@@ -24,8 +24,16 @@ class Probe:
         self._talk = talk
         self._timeout = timeout
         self._tokens = itertools.count(1)
+        self._moved_on: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._stuck: dict[int, asyncio.Future[Response]] = {}
         """Calls by frame that did not come back even when interrupted; their thread can evaluate nothing else."""
+        self._elsewhere: dict[int, asyncio.Future[str]] = {}
+        """Calls by token that are answered by an event."""
+
+    def resumed(self) -> None:
+        """Frames are gone: whoever still waits for something in one waits in vain."""
+        self._moved_on.set_result(None)
+        self._moved_on = asyncio.get_running_loop().create_future()
 
     async def in_frame(self, frame: int, method: str, timeout: float, **arguments: Any) -> Any:
         """Runs on the thread of a suspended frame. Ends in time, by interrupting what runs there if need be."""
@@ -35,40 +43,62 @@ class Probe:
         expression = _expression("call", method, arguments, token)
         async with self._talk.translated(method):
             future = self._send({"expression": expression, "frameId": frame, "context": "clipboard"})
-            await asyncio.wait([future], timeout=timeout)
-            if not future.done():
-                await self._interrupt(token)
-                await asyncio.wait([future], timeout=GRACE)
+            await self._wait_for(future, token, timeout)
             if future.done() and future.result().message != NOT_SUSPENDED:
                 return _answer(future.result())
         if not future.done():
             self._stuck[frame] = future
             future.add_done_callback(lambda _: self._stuck.pop(frame, None))
             return await self._from_outside(frame, method, timeout, arguments)
-        answer = await self._elsewhere(frame, method, timeout, arguments)
+        answer = await self._look_elsewhere(frame, method, timeout, arguments)
         if answer.get("timed_out") and "seconds" in arguments:
             return await self._from_outside(frame, method, timeout, arguments)
         return answer
+
+    async def _wait_for(self, future: asyncio.Future[Any], token: int, timeout: float) -> None:
+        """Until it is answered, or was interrupted, or even that did not help."""
+        moved_on = self._moved_on
+        await asyncio.wait([future, moved_on], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if future.done():
+            return
+        await self._interrupt(token)
+        if moved_on.done():
+            raise _gone()
+        await asyncio.wait([future], timeout=GRACE)
 
     async def _from_outside(self, frame: int, method: str, timeout: float, arguments: dict[str, Any]) -> Any:
         """What can still be said when code of the program does not return: values, without running more of it."""
         if "seconds" not in arguments:
             raise _still_busy(method, timeout)
-        return await self._elsewhere(frame, method, timeout, {**arguments, "seconds": 0})
+        return await self._look_elsewhere(frame, method, timeout, {**arguments, "seconds": 0})
 
-    async def _elsewhere(self, frame: int, method: str, timeout: float, arguments: dict[str, Any]) -> Any:
+    async def _look_elsewhere(self, frame: int, method: str, timeout: float, arguments: dict[str, Any]) -> Any:
         """For a thread that is listed but busy in a call: debugpy does not let it evaluate anything."""
-        expression = _expression("call_elsewhere", method, arguments, next(self._tokens), frame, timeout)
-        async with self._talk.translated(method), asyncio.timeout(timeout + self._timeout):
-            return _answer(await self._send({"expression": expression, "context": "repl"}))
+        token = next(self._tokens)
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._elsewhere[token] = future
+        try:
+            if (await self._aside(_expression("call_elsewhere", method, arguments, token, frame))).get("gone"):
+                raise _gone()
+            await self._wait_for(future, token, timeout)
+            return _content(future.result()) if future.done() else {"timed_out": True}
+        finally:
+            del self._elsewhere[token]
+
+    def answered(self, token: int, text: str) -> None:
+        future = self._elsewhere.get(token)
+        if future is not None and not future.done():
+            future.set_result(text)
 
     def _send(self, arguments: dict[str, Any]) -> asyncio.Future[Response]:
         return self._talk.channel.send("evaluate", arguments)
 
     async def aside(self, method: str, **arguments: Any) -> Any:
         """Runs on debugpy's own thread, whether the program is running or paused."""
-        expression = _expression("call", method, arguments, 0)
-        async with self._talk.translated(method), asyncio.timeout(self._timeout):
+        return await self._aside(_expression("call", method, arguments, 0))
+
+    async def _aside(self, expression: str) -> Any:
+        async with self._talk.translated("look"), asyncio.timeout(self._timeout):
             return _answer(await self._send({"expression": expression, "context": "repl"}))
 
     async def _interrupt(self, token: int) -> None:
@@ -109,7 +139,8 @@ if '_ocdb' not in _s.modules:
             if not _pending:
                 raise
             _pending.append(_n)
-    _s.modules['_ocdb'].prepare(%(first)d)
+    _s.modules['_ocdb'].prepare()
+_s.modules['_ocdb'].begin(%(first)d)
 """
 
 
@@ -121,13 +152,21 @@ def _expression(function: str, method: str, arguments: dict[str, Any], *more: fl
 def _answer(response: Response) -> Any:
     text = response.body.get("result", "") if response.success and response.body else ""
     try:
-        answer = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        return _content(text)
+    except ValueError:
         reason = response.message or text or "no answer"
         raise RelayError("DEBUGPY_ERROR", f"The debugger could not look into the program: {reason[:300]}") from None
+
+
+def _content(text: str) -> Any:
+    answer = decode_json(text)
     if "failed" in answer:
         raise RelayError("DEBUGPY_ERROR", f"Looking into the program failed: {answer['failed']}")
     return answer
+
+
+def _gone() -> RelayError:
+    return RelayError("FRAME_NOT_FOUND", "The program has moved on")
 
 
 def _still_busy(method: str, timeout: float) -> RelayError:

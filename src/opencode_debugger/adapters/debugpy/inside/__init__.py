@@ -11,15 +11,28 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Set
 
-from . import breakpoints, elsewhere, evaluate, exceptions, handles, interrupts, raised, stepping, stops, values, wire
+from . import (
+    breakpoints,
+    elsewhere,
+    evaluate,
+    exceptions,
+    forks,
+    handles,
+    interrupts,
+    raised,
+    stepping,
+    stops,
+    values,
+    wire,
+)
 
 EVENT = "ocdb"
 LAUNCHER = "debugpy_launcher.py"
 
 
-def prepare(first_reference: int) -> None:
+def prepare() -> None:
     """Once per process, before the program runs or right after attaching."""
     from _pydev_bundle import pydev_log
 
@@ -27,11 +40,16 @@ def prepare(first_reference: int) -> None:
     pydev_log._LoggingGlobals._debug_stream = pydev_log.NULL
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
-    handles.start_references_at(first_reference)
     stops.install(on_resume=elsewhere.KEPT.clear)
-    for mend in (stepping, raised, wire):
+    for mend in (stepping, raised, wire, forks):
         mend.install()
     _count_to_the_end()
+
+
+def begin(first_reference: int) -> None:
+    """Once per session: a program may be attached to again."""
+    handles.start_references_at(first_reference)
+    breakpoints.rules.clear()
 
 
 def send(kind: str, body: Dict[str, Any]) -> None:
@@ -60,11 +78,16 @@ def hit(number: int) -> bool:
 
 _threads: Dict[int, int] = {}
 """Where each call that may take long runs, by its token."""
+_cancelled: Set[int] = set()
+"""Calls that were given up before their thread got to them: it must not run them later, at another stop."""
 
 
 def call(method: str, argument: str, token: int = 0) -> handles.Reply:
     """Answers with an object whose repr is JSON. It keeps what it announces alive; debugpy drops it on resume."""
     reply = handles.Reply()
+    if token in _cancelled:
+        _cancelled.discard(token)
+        return reply.finish({"timed_out": True})
     _threads[token] = threading.get_ident()
     try:
         answer = METHODS[method](reply, **json.loads(argument))
@@ -75,22 +98,26 @@ def call(method: str, argument: str, token: int = 0) -> handles.Reply:
     return reply.finish(answer)
 
 
-def call_elsewhere(method: str, argument: str, token: int, frame_id: int, seconds: float) -> handles.Reply:
-    """The same for a frame of a thread that cannot run anything now; what it assigns does not reach the frame."""
-    replies = []
+def call_elsewhere(method: str, argument: str, token: int, frame_id: int) -> handles.Reply:
+    """The same for a frame of a thread that cannot run anything now; what it assigns does not reach the frame.
+
+    Says only that it has begun: the answer comes as an event, for nothing may hold up the thread that asks.
+    """
+    frame = elsewhere.find_frame(frame_id)
+    if frame is None:
+        return handles.Reply().finish({"gone": True})
 
     def work() -> None:
-        _elsewhere[threading.get_ident()] = elsewhere.find_frame(frame_id)
+        _elsewhere[threading.get_ident()] = frame
         try:
-            replies.append(call(method, argument, token))
+            reply = call(method, argument, token)
         finally:
             del _elsewhere[threading.get_ident()]
+        elsewhere.KEPT.append(reply)
+        send("answer", {"token": token, "text": reply.text})
 
-    if not elsewhere.run(work, seconds):
-        _interrupt(handles.Reply(), token)
-        return handles.Reply().finish({"timed_out": True})
-    elsewhere.KEPT.append(replies[0])
-    return replies[0]
+    elsewhere.run(work)
+    return handles.Reply().finish({})
 
 
 _elsewhere: Dict[int, Any] = {}
@@ -182,7 +209,10 @@ def _counts(reply: handles.Reply) -> Any:
 
 def _interrupt(reply: handles.Reply, token: int) -> Any:
     thread = _threads.get(token)
-    return {"interrupted": thread is not None and interrupts.interrupt(thread)}
+    if thread is None:
+        _cancelled.add(token)
+        return {"interrupted": False}
+    return {"interrupted": interrupts.interrupt(thread)}
 
 
 METHODS: Dict[str, Callable[..., Any]] = {

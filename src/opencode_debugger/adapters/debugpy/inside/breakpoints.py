@@ -9,6 +9,8 @@ import itertools
 import operator
 from typing import Any, Callable, Dict, List, Optional
 
+from .texts import clip, encodable
+
 CONVERSIONS: Dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 COMPARISONS: Dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
@@ -43,6 +45,8 @@ def _parse(hit_condition: Optional[str]) -> Any:
 
 
 rules: Dict[int, Rule] = {}
+LONGEST = 10000
+"""characters of a log message"""
 
 
 def define(number: int, condition: Optional[str], hit_condition: Optional[str], log: Any, hits: int) -> None:
@@ -66,7 +70,7 @@ def hit(number: int, scope: Any, send: Callable[[str, Dict[str, Any]], None]) ->
         return True
     if rule.condition is not None:
         try:
-            if not eval(rule.condition, scope.f_globals, scope.f_locals):
+            if not _value(rule.condition, scope):
                 return False
         except Exception as error:
             send("condition_error", {"number": number, "error": _describe(error)})
@@ -88,15 +92,24 @@ def _compiled(parts: List[Any]) -> List[Any]:
     ]
 
 
+def _value(code: Any, scope: Any) -> Any:
+    try:
+        return eval(code, scope.f_globals, scope.f_locals)
+    except NameError:
+        # A generator or lambda in the expression sees only globals: there, everything is one.
+        return eval(code, {**scope.f_globals, **scope.f_locals})
+
+
 def message(parts: List[Any], scope: Any) -> str:
-    return "".join(part if isinstance(part, str) else _shown(part, scope) for part in parts)
+    text = "".join(part if isinstance(part, str) else _shown(part, scope) for part in parts)
+    return encodable(clip(text, LONGEST)[0])
 
 
 def _shown(part: Any, scope: Any) -> str:
     """An expression that fails leaves the rest of the message whole."""
     code, conversion, format_parts = part
     try:
-        value = eval(code, scope.f_globals, scope.f_locals)
+        value = _value(code, scope)
         value = CONVERSIONS[conversion](value) if conversion else value
         return format(value, message(format_parts, scope))
     except Exception as error:

@@ -27,11 +27,8 @@ def find_frame(dap_id: int) -> Any:
     return None
 
 
-def run(work: Callable[[], Any], seconds: float) -> bool:
-    """Whether it was done in time."""
+def run(work: Callable[[], Any]) -> None:
     thread: Any = threading.Thread(target=work, name="look elsewhere", daemon=True)
     thread.pydev_do_not_trace = True
     thread.is_pydev_daemon_thread = True
     thread.start()
-    thread.join(seconds)
-    return not thread.is_alive()

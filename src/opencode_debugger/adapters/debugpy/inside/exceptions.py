@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 from .interrupts import guard
 from .repr import type_name
-from .texts import clip
+from .texts import clip, encodable
 
 MESSAGE_LIMIT = 4000
 TRACEBACK_LIMIT = 20000
@@ -24,8 +24,8 @@ def describe(error: Any, is_foreign: Callable[[str], bool]) -> Dict[str, Any]:
     return {
         "type": type_name(error),
         "full_type": "%s.%s" % (getattr(kind, "__module__", "?"), getattr(kind, "__qualname__", type_name(error))),
-        "message": clip(message, MESSAGE_LIMIT)[0],
-        "traceback": text[-TRACEBACK_LIMIT:] if type(text) is str else None,
+        "message": encodable(clip(message, MESSAGE_LIMIT)[0]),
+        "traceback": encodable(text[-TRACEBACK_LIMIT:]) if type(text) is str else None,
     }
 
 

@@ -7,7 +7,7 @@ own is reported exactly once: one at a time, the next one in answer to the conti
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, List
 
 _installed = False
 
@@ -25,17 +25,25 @@ def _install(on_resume: Callable[[], None]) -> None:
     from _pydevd_bundle import pydevd_api, pydevd_thread_lifecycle
     from _pydevd_bundle.pydevd_net_command_factory_json import NetCommandFactoryJson
 
+    api = pydevd_api.PyDevdAPI
     notifier = pydevd.ThreadsSuspendedSingleNotification
     stops = Stops(pydevd_thread_lifecycle, NetCommandFactoryJson._STEP_REASONS, on_resume)
-    notifier.on_thread_suspend = stops.on_thread_suspend
-    notifier.on_thread_resume = stops.on_thread_resume
-    notifier._notify_after_timeout = stops.on_pause_timeout
+    notifier.on_thread_suspend = _as_method(stops.on_thread_suspend)
+    notifier.on_thread_resume = _as_method(stops.on_thread_resume)
+    notifier._notify_after_timeout = _as_method(stops.on_pause_timeout)
     pydevd_thread_lifecycle.mark_thread_suspended = stops.marking(pydevd_thread_lifecycle.mark_thread_suspended)
-    pydevd_api.internal_step_in_thread = stops.stepping(pydevd_api.internal_step_in_thread)
-    pydevd_api.internal_smart_step_into = stops.stepping(pydevd_api.internal_smart_step_into)
-    pydevd_api.PyDevdAPI.request_resume_thread = stops.resuming(
-        pydevd_api.PyDevdAPI.request_resume_thread, pydevd.get_global_debugger
-    )
+    api.request_step = stops.stepping(api.request_step, pydevd_api.internal_step_in_thread)
+    api.request_resume_thread = stops.resuming(api.request_resume_thread, pydevd.get_global_debugger)
+    api.request_disconnect = stops.disconnecting(api.request_disconnect)
+
+
+def _as_method(function: Callable[..., None]) -> Callable[..., None]:
+    """A bound method put into a class would not be given the object it is called on."""
+
+    def method(notifier: Any, *args: Any, **kwargs: Any) -> None:
+        function(notifier, *args, **kwargs)
+
+    return method
 
 
 class Stops:
@@ -51,53 +59,43 @@ class Stops:
         self.side_effect = lifecycle.CMD_THREAD_SUSPEND
         self.suspended = lifecycle.STATE_SUSPEND
         self.threads = lifecycle.pydevd_utils.get_non_pydevd_threads
+        self.thread_info = lifecycle.set_additional_thread_info
         self.step_reasons = frozenset(step_reasons)
         self.outstanding = False
-        self.waiting: List[Tuple[Any, Any, Any]] = []
+        self.letting_go = False
+        self.waiting: List[Any] = []
 
-    @property
-    def on_thread_suspend(self) -> Callable[..., None]:
-        stops = self
+    def on_thread_suspend(self, notifier: Any, thread_id: Any, thread: Any, reason: Any) -> None:
+        # Made here, on the thread that stops and outside the lock: it may run the str() of an exception.
+        report = None if reason == self.side_effect else _report(notifier, thread_id, thread, reason)
+        with notifier._lock:
+            paused, notifier._pause_requested = notifier._pause_requested, False
+            notifier._suspended_thread_id_to_thread[thread_id] = thread
+            if report is not None:
+                self.add(notifier, report, can_wait=reason not in self.step_reasons)
+            elif paused:
+                self.add(notifier, _report(notifier, thread_id, thread, reason), can_wait=False)
 
-        def on_thread_suspend(notifier: Any, thread_id: Any, thread: Any, reason: Any) -> None:
-            with notifier._lock:
-                paused, notifier._pause_requested = notifier._pause_requested, False
-                notifier._suspended_thread_id_to_thread[thread_id] = thread
-                if reason != stops.side_effect or paused:
-                    stops.add(notifier, thread_id, thread, reason)
+    def on_thread_resume(self, notifier: Any, thread_id: Any, thread: Any) -> None:
+        with notifier._lock:
+            notifier._suspended_thread_id_to_thread.pop(thread_id, None)
+            if notifier._callbacks:
+                notifier.send_resume_notification(thread_id)
 
-        return on_thread_suspend
+    def on_pause_timeout(self, notifier: Any, global_suspend_time: Any) -> None:
+        """The thread that was asked to pause is busy in C: any halted one may speak for the program."""
+        with notifier._lock:
+            if notifier._pause_requested and notifier._suspended_thread_id_to_thread:
+                notifier._pause_requested = False
+                thread_id, thread = next(iter(notifier._suspended_thread_id_to_thread.items()))
+                self.add(notifier, _report(notifier, thread_id, thread, self.side_effect), can_wait=False)
 
-    @property
-    def on_thread_resume(self) -> Callable[..., None]:
-        def on_thread_resume(notifier: Any, thread_id: Any, thread: Any) -> None:
-            with notifier._lock:
-                notifier._suspended_thread_id_to_thread.pop(thread_id, None)
-                if notifier._callbacks:
-                    notifier.send_resume_notification(thread_id)
-
-        return on_thread_resume
-
-    @property
-    def on_pause_timeout(self) -> Callable[..., None]:
-        stops = self
-
-        def on_pause_timeout(notifier: Any, global_suspend_time: Any) -> None:
-            """The thread that was asked to pause is busy in C: any halted one may speak for the program."""
-            with notifier._lock:
-                if notifier._pause_requested and notifier._suspended_thread_id_to_thread:
-                    notifier._pause_requested = False
-                    thread_id, thread = next(iter(notifier._suspended_thread_id_to_thread.items()))
-                    stops.add(notifier, thread_id, thread, stops.side_effect)
-
-        return on_pause_timeout
-
-    def add(self, notifier: Any, thread_id: Any, thread: Any, reason: Any) -> None:
+    def add(self, notifier: Any, report: Any, can_wait: bool) -> None:
         if not self.outstanding:
             self.outstanding = True
-            notifier.send_suspend_notification(thread_id, thread, reason)
-        elif reason != self.side_effect and reason not in self.step_reasons:
-            self.waiting.append((thread_id, thread, reason))
+            _send(notifier, report)
+        elif can_wait:
+            self.waiting.append(report)
 
     def another_stop(self, notifier: Any) -> bool:
         """The reported stop was answered: is the next one here already, or about to be?"""
@@ -105,9 +103,12 @@ class Stops:
         with notifier._lock:
             self.outstanding = False
             notifier._pause_requested = False  # one that came too late is answered by the stop before it
+            if self.letting_go:
+                self.waiting.clear()
+                return False
             if self.waiting:
                 self.outstanding = True
-                notifier.send_suspend_notification(*self.waiting.pop(0))
+                _send(notifier, self.waiting.pop(0))
                 return True
             halted = notifier._suspended_thread_id_to_thread.values()
             return any(self._decided_to_stop(thread) and thread not in halted for thread in self.threads())
@@ -128,17 +129,18 @@ class Stops:
 
         return mark_thread_suspended
 
-    def stepping(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def step(py_db: Any, *args: Any, **kwargs: Any) -> None:
+    def stepping(self, original: Callable[..., None], step_in_thread: Callable[..., None]) -> Callable[..., None]:
+        def request_step(api: Any, py_db: Any, thread_id: Any, step_cmd_id: Any) -> None:
+            """At once, not when the thread gets to it: one that is busy in a call never would."""
             if not py_db.multi_threads_single_notification:
-                original(py_db, *args, **kwargs)
+                original(api, py_db, thread_id, step_cmd_id)
                 return
             with self.lock:
                 if not self.another_stop(py_db.threads_suspended_single_notification):
-                    original(py_db, *args, **kwargs)
+                    step_in_thread(py_db, thread_id, step_cmd_id, set_additional_thread_info=self.thread_info)
                     _wake(py_db)
 
-        return step
+        return request_step
 
     def resuming(self, original: Callable[..., Any], debugger: Callable[[], Any]) -> Callable[..., Any]:
         def request_resume_thread(api: Any, thread_id: Any) -> None:
@@ -155,6 +157,28 @@ class Stops:
                     _wake(py_db)
 
         return request_resume_thread
+
+    def disconnecting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def request_disconnect(api: Any, *args: Any, **kwargs: Any) -> Any:
+            """Whoever leaves lets the program go, whatever else has stopped."""
+            self.letting_go = True
+            try:
+                return original(api, *args, **kwargs)
+            finally:
+                self.letting_go = False
+
+        return request_disconnect
+
+
+def _report(notifier: Any, thread_id: Any, thread: Any, reason: Any) -> Any:
+    py_db = notifier._py_db()
+    return py_db and py_db.cmd_factory.make_thread_suspend_single_notification(py_db, thread_id, thread, reason)
+
+
+def _send(notifier: Any, report: Any) -> None:
+    py_db = notifier._py_db()
+    if py_db is not None and report is not None:
+        py_db.writer.add_command(report)
 
 
 def _wake(py_db: Any) -> None:
