@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.metadata
-import importlib.util
 import logging
 import os
-import platform
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -18,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from .. import __version__
 from ..adapters.processes import end_marked
 from ..config import Settings
 from ..core.state import ENDED, State, require
@@ -29,21 +25,12 @@ from ..persistence.sessions import TombstoneStore
 from ..runner.handle import Handle
 from ..runner.paths import FINAL
 from ..runner.spawn import Spares, reap, reap_all
+from . import about
+from .checks import check_interpreter, existing_folder
 from .lock import FolderLock
 
 logger = logging.getLogger(__name__)
 
-CAPABILITIES = {
-    "supports_conditional_breakpoints": True,
-    "supports_hit_conditional_breakpoints": True,
-    "supports_log_points": True,
-    "supports_exception_breakpoints": True,
-    "supports_function_breakpoints": False,
-    "supports_evaluate": True,
-    "supports_set_variable": False,
-    "supports_restart": False,
-    "supports_attach": True,
-}
 OCCUPYING = frozenset(State) - ENDED
 """States in which a session takes one of the places."""
 CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint"})
@@ -98,7 +85,7 @@ class Relay:
         """A runner that outlived an earlier relay is taken over; what is left of a dead one is removed."""
         try:
             handle = await Handle.connect(folder)
-            about = await asyncio.wait_for(handle.ask("describe"), ENDING)
+            described = await asyncio.wait_for(handle.ask("describe"), ENDING)
         except TimeoutError:
             logger.error("the runner of session %s does not answer", folder.name)
             self._hold(Held(handle, None, unknown(folder.name), is_lost=True))
@@ -109,14 +96,14 @@ class Relay:
         except Exception:
             logger.exception("session %s cannot be taken over", folder.name)
             return
-        if about is None:
+        if described is None:
             handle.is_ending = True
             with contextlib.suppress(RelayError):
                 await handle.call("end")
             await self._remove_remains(folder)
             return
         logger.info("session %s found again", folder.name)
-        self._hold(Held(handle, about["project_root"], about["info"]))
+        self._hold(Held(handle, described["project_root"], described["info"]))
 
     async def _remove_remains(self, folder: Path) -> None:
         final = folder / FINAL
@@ -142,8 +129,8 @@ class Relay:
     async def create_session(self, options: dict[str, Any]) -> bytes:
         root = options.get("project_root")
         if root is not None:
-            root = _existing_folder(root)
-        _check_interpreter(options.get("python_path"))
+            root = existing_folder(root)
+        check_interpreter(options.get("python_path"))
         async with self._place():
             handle = await self._spares.take()
             name = options.get("name") or f"session-{handle.session_id.removeprefix('sess_')}"
@@ -320,51 +307,12 @@ class Relay:
     # What is there.
 
     def health(self) -> dict[str, Any]:
-        debugpy = importlib.util.find_spec("debugpy") is not None
-        can_work = debugpy and os.access(self._folder, os.W_OK)
-        return {
-            "status": "healthy" if can_work else "unhealthy",
-            "version": __version__,
-            "uptime_seconds": int(time.monotonic() - self._started),
-            "active_sessions": len(self._sessions),
-            "debugpy_available": debugpy,
-        }
+        return about.health(self._folder, time.monotonic() - self._started, len(self._sessions))
 
     def info(self) -> dict[str, Any]:
-        return {
-            "name": "OpenCode Debug Relay Server",
-            "version": __version__,
-            "api_version": "v1",
-            "python_version": platform.python_version(),
-            "debugpy_version": importlib.metadata.version("debugpy"),
-            "capabilities": {**CAPABILITIES, "max_sessions": self._settings.max_sessions},
-        }
+        return about.info(self._settings.max_sessions)
 
 
 def unknown(session_id: str) -> dict[str, Any]:
     """A session whose runner says nothing about it."""
     return {"session_id": session_id, "name": session_id, "created_at": None, "program": None}
-
-
-def _existing_folder(root: str) -> str:
-    path = os.path.abspath(os.path.expanduser(root))
-    if not os.path.isabs(os.path.expanduser(root)) or not os.path.isdir(path):
-        raise RelayError(
-            "INVALID_PARAMETER",
-            f"project_root {root[:200]!r} is not the absolute path of an existing folder",
-            field="project_root",
-            value=root[:200],
-            suggestion="Give the absolute path of the project's folder, or leave project_root out",
-        )
-    return path
-
-
-def _check_interpreter(path: str | None) -> None:
-    if path is not None and shutil.which(os.path.expanduser(path)) is None:
-        raise RelayError(
-            "INVALID_PARAMETER",
-            f"python_path {path[:200]!r} is not an executable file",
-            field="python_path",
-            value=path[:200],
-            suggestion="Give the path of a Python interpreter, such as /usr/bin/python3 or PROJECT/.venv/bin/python",
-        )

@@ -1,0 +1,47 @@
+"""What the relay is and can do."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+
+CAPABILITIES = {
+    "supports_conditional_breakpoints": True,
+    "supports_hit_conditional_breakpoints": True,
+    "supports_log_points": True,
+    "supports_exception_breakpoints": True,
+    "supports_function_breakpoints": False,
+    "supports_evaluate": True,
+    "supports_set_variable": False,
+    "supports_restart": False,
+    "supports_attach": True,
+}
+
+
+def health(folder: Path, uptime: float, sessions: int) -> dict[str, Any]:
+    debugpy = importlib.util.find_spec("debugpy") is not None
+    can_work = debugpy and os.access(folder, os.W_OK)
+    return {
+        "status": "healthy" if can_work else "unhealthy",
+        "version": __version__,
+        "uptime_seconds": int(uptime),
+        "active_sessions": sessions,
+        "debugpy_available": debugpy,
+    }
+
+
+def info(max_sessions: int) -> dict[str, Any]:
+    return {
+        "name": "OpenCode Debug Relay Server",
+        "version": __version__,
+        "api_version": "v1",
+        "python_version": platform.python_version(),
+        "debugpy_version": importlib.metadata.version("debugpy"),
+        "capabilities": {**CAPABILITIES, "max_sessions": max_sessions},
+    }
