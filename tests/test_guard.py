@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -172,12 +173,23 @@ def test_log_lines_are_json_with_the_request_id() -> None:
     assert (line["request_id"], line["status"]) == ("abc", 200)
 
 
+def access_lines(caplog: pytest.LogCaptureFixture, count: int) -> list[logging.LogRecord]:
+    """A line is written after its answer is sent: the client may be quicker."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        lines = [entry for entry in caplog.records if entry.name == "opencode_debugger.access"]
+        if len(lines) >= count:
+            return lines
+        time.sleep(0.005)
+    raise AssertionError(f"fewer than {count} access lines: {caplog.records}")
+
+
 def test_each_request_is_logged_without_its_body(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="opencode_debugger.access"):
         door.client.post("/api/v1/sessions/sess_1/evaluate?", json={"expression": "password"})
         door.client.get("/api/v1/sessions/sess_1/status")
         door.client.get("/api/v1/sessions/sess_1")
-    lines = [entry.__dict__["fields"] for entry in caplog.records if entry.name == "opencode_debugger.access"]
+        lines = [entry.__dict__["fields"] for entry in access_lines(caplog, 2)]
     assert [(line["method"], line["path"].rpartition("/")[2]) for line in lines] == [
         ("POST", "evaluate"),
         ("GET", "sess_1"),
@@ -188,4 +200,4 @@ def test_each_request_is_logged_without_its_body(door: Door, caplog: pytest.LogC
 def test_polls_are_logged_when_debugging(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="opencode_debugger.access"):
         door.client.get("/api/v1/sessions/sess_1/status")
-    assert any("/status" in entry.getMessage() for entry in caplog.records)
+        assert "/status" in access_lines(caplog, 1)[0].getMessage()
