@@ -318,13 +318,13 @@ def test_a_relative_script_means_the_working_directory(api: Api, session: Sessio
 @pytest.mark.parametrize("cwd", ["/no/such/folder", "/etc/passwd", "no/such"])
 def test_a_working_directory_that_does_not_exist_is_refused(session: Session, cwd: str) -> None:
     error = refusal(400, "INVALID_PARAMETER", session.launch, code="pass", cwd=cwd)
-    assert error.details["field"] == "cwd"
+    assert error.details["parameter"] == "cwd"
     assert session.launch(code="pass")["exit_code"] == 0
 
 
 @pytest.mark.parametrize("root", ["/no/such/folder", "relative", "/etc/passwd"])
 def test_a_project_root_that_is_no_folder_is_refused(api: Api, root: str) -> None:
-    assert refusal(400, "INVALID_PARAMETER", api.session, project_root=root).details["field"] == "project_root"
+    assert refusal(400, "INVALID_PARAMETER", api.session, project_root=root).details["parameter"] == "project_root"
 
 
 def test_a_script_that_is_not_text_is_refused(session: Session, tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_an_interpreter_that_cannot_be_used_is_refused(session: Session, python_
         pytest.skip("not installed")
     with within(12):
         error = refusal(400, "INVALID_PARAMETER", session.launch, code="pass", python_path=python_path)
-    assert error.details["field"] == "python_path"
+    assert error.details["parameter"] == "python_path"
     assert python_path in error.message or "cannot be debugged" in error.message
     assert session.get()["status"] == "created"
     assert session.launch(code="print('good')")["exit_code"] == 0
@@ -359,7 +359,7 @@ def test_an_interpreter_that_cannot_be_used_is_refused(session: Session, python_
 
 @pytest.mark.parametrize("python_path", ["/no/such/python", "/etc/passwd", "/tmp"])
 def test_a_session_with_such_an_interpreter_is_refused(api: Api, python_path: str) -> None:
-    assert refusal(400, "INVALID_PARAMETER", api.session, python_path=python_path).details["field"] == "python_path"
+    assert refusal(400, "INVALID_PARAMETER", api.session, python_path=python_path).details["parameter"] == "python_path"
 
 
 # Expressions that do not return.

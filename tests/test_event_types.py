@@ -413,7 +413,7 @@ DAMAGED += [base64.b64encode(b"e0").decode(), base64.b64encode(b"e" + b"9" * 500
 def test_a_damaged_cursor_is_refused(session: Session, cursor: str) -> None:
     for path in ("/events", "/output"):
         error = refusal(400, "INVALID_PARAMETER", session.get, path, cursor=cursor)
-        assert error.details["field"] == "cursor"
+        assert error.details["parameter"] == "cursor"
 
 
 def test_cursors_of_output_and_events_are_not_mixed_up(session: Session) -> None:

@@ -40,7 +40,7 @@ def refusal(path: str, cwd: str | None = None) -> RelayError:
     with pytest.raises(RelayError) as caught:
         asyncio.run(identify(path, cwd))
     assert caught.value.code == "INVALID_PARAMETER"
-    assert caught.value.details["field"] == "python_path"
+    assert caught.value.details["parameter"] == "python_path"
     assert caught.value.details["suggestion"]
     caught.value.message.encode()
     return caught.value

@@ -80,3 +80,9 @@ class RelayError(Exception):
     def from_dict(cls, data: dict[str, Any]) -> RelayError:
         """The same error again, on the other side of a process boundary."""
         return cls(data["code"], data["message"], status=data.get("status"), **data["details"])
+
+
+def invalid_parameter(name: str, value: str, message: str, suggestion: str, **details: Any) -> RelayError:
+    """A value that is of the right type and still of no use."""
+    problem = {"field": name, "message": message, "value": value[:200]}
+    return RelayError("INVALID_PARAMETER", message, parameter=name, errors=[problem], suggestion=suggestion, **details)

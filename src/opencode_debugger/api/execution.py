@@ -36,14 +36,14 @@ async def resume(
 async def continue_execution(
     request: Request, session_id: SessionId, query: Waiting, body: ResumeRequest | None = None
 ) -> Response:
-    """Run to the next breakpoint or the end. With `wait` the answer is the next stop."""
+    """Run to the next stop or the end, all threads together. With `wait` the answer is that stop."""
     return await resume(request, session_id, "continue", query, body)
 
 
 @router.post(
     "/sessions/{session_id}/threads/{thread_id}/continue",
     operation_id="continueThread",
-    summary="Continue one thread",
+    summary="Continue from a thread",
     responses=answers(Continued, *CODES, description="Execution resumed"),
 )
 async def continue_thread(
@@ -53,7 +53,7 @@ async def continue_thread(
     query: Waiting,
     body: ContinueThreadRequest | None = None,
 ) -> Response:
-    """Let one thread run while the others stay where they are."""
+    """The same as continue, with a thread that must exist: in this version all threads run on, not only this one."""
     options = query.params() | (body.params() if body else {})
     return await ask(request, session_id, "continue", options | {"thread_id": thread_id})
 
@@ -65,7 +65,8 @@ async def continue_thread(
     responses=answers(StopReport, *CODES, description="Execution paused"),
 )
 async def pause(request: Request, session_id: SessionId, query: Waiting, body: ResumeRequest | None = None) -> Response:
-    """Stop the running program where it is."""
+    """Stop the running program, all threads together, at the next line that it reaches. Waits two seconds unless told
+    otherwise."""
     return await resume(request, session_id, "pause", query, body)
 
 
@@ -73,7 +74,8 @@ async def pause(request: Request, session_id: SessionId, query: Waiting, body: R
 async def step_over(
     request: Request, session_id: SessionId, query: Waiting, body: StepRequest | None = None
 ) -> Response:
-    """Run the current line, calls included, and stop at the next. Waits unless told otherwise."""
+    """Run the current line, calls included, and stop at the next. Other threads run meanwhile. Waits unless told
+    otherwise."""
     return await resume(request, session_id, "step_over", query, body)
 
 

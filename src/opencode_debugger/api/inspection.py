@@ -85,7 +85,7 @@ async def get_frame_scopes(
 async def get_frame_variables(
     request: Request, session_id: SessionId, frame_id: FrameId, query: Annotated[queries.FrameVariablesQuery, Query()]
 ) -> Response:
-    """Local variables of a frame in one call."""
+    """Local variables of a frame in one call, also of a thread that is busy in a call."""
     return await ask(request, session_id, "frame_variables", query.params() | {"frame_id": frame_id})
 
 
@@ -134,5 +134,7 @@ async def expand_variable(
     ),
 )
 async def evaluate(request: Request, session_id: SessionId, body: EvaluateRequest) -> Response:
-    """Evaluate an expression in a frame. One that raises is an answer too: see `error`."""
+    """Evaluate an expression in a frame. One that raises is an answer too: see `error`.
+
+    In a thread that is busy in a call it can look, but what it assigns does not reach the frame."""
     return await ask(request, session_id, "evaluate", body.params())

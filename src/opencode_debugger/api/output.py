@@ -23,7 +23,7 @@ router = tagged("Output")
     responses=answers(OutputPage, *SESSION),
 )
 async def get_output(request: Request, session_id: SessionId, query: Annotated[OutputQuery, Query()]) -> Response:
-    """What the program wrote, from a cursor on."""
+    """What the program wrote, from a cursor on. A page has about 1 MB of text at most: see `has_more`."""
     return await ask(request, session_id, "output", query.params())
 
 
@@ -34,5 +34,7 @@ async def get_output(request: Request, session_id: SessionId, query: Annotated[O
     responses=answers(EventPage, *SESSION),
 )
 async def poll_events(request: Request, session_id: SessionId, query: Annotated[EventsQuery, Query()]) -> Response:
-    """What happened, from a cursor on. With `timeout` it waits for the next event."""
+    """What happened, from a cursor on. With `timeout` it waits for the next event.
+
+    A page has about 1 MB at most: see `has_more`."""
     return await ask(request, session_id, "events", query.params())

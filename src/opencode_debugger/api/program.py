@@ -29,7 +29,9 @@ ATTACH = ("ATTACH_FAILED", "ATTACH_REFUSED", "ATTACH_TIMEOUT")
 async def launch(
     request: Request, session_id: SessionId, query: Annotated[WaitQuery, Query()], body: LaunchRequest
 ) -> Response:
-    """Start a script, a module or a piece of code. With `wait` the answer is its first stop."""
+    """Start a script, a module or a piece of code. With `wait` the answer is its first stop.
+
+    Without `wait` it waits up to half a second for that stop if a breakpoint or `stop_on_entry` could cause one."""
     return await ask(request, session_id, "launch", query.params() | body.params())
 
 
@@ -40,5 +42,7 @@ async def launch(
     responses=answers(Attached, *BODY, *SESSION, *STATE, *ATTACH, description="Attached"),
 )
 async def attach(request: Request, session_id: SessionId, body: AttachRequest) -> Response:
-    """Debug a program that runs already: by process id, or where its debugpy listens."""
+    """Debug a program that runs already and in which debugpy listens on a port.
+
+    Attaching by process id is not available in this version."""
     return await ask(request, session_id, "attach", body.params())

@@ -55,7 +55,7 @@ async def get_session(request: Request, session_id: SessionId) -> Response:
     responses=answers(SessionDeleted, *SESSION),
 )
 async def delete_session(request: Request, session_id: SessionId, query: Annotated[DeleteQuery, Query()]) -> Response:
-    """End the session and everything it started."""
+    """End the session, its program and everything that it started. A program that was attached to runs on."""
     return enveloped(await relay_of(request).delete_session(session_id, query.force))
 
 

@@ -10,7 +10,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from ..errors import RelayError
+from ..errors import invalid_parameter
 
 PAGE_CHARACTERS = 1_000_000
 ENTRY_COST = 250
@@ -184,11 +184,10 @@ def _decode(cursor: str | None, kind: str, ends: tuple[int, ...]) -> tuple[int, 
     except (ValueError, binascii.Error):
         valid = False
     if not valid:
-        raise RelayError(
-            "INVALID_PARAMETER",
+        raise invalid_parameter(
+            "cursor",
+            cursor,
             "This cursor is not one that this session gave out",
-            field="cursor",
-            value=cursor[:100],
-            suggestion="Leave cursor out to start at the beginning, or use next_cursor of an earlier answer",
+            "Leave cursor out to start at the beginning, or use next_cursor of an earlier answer",
         )
     return positions

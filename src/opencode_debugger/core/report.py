@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import RelayError
+from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
 from .inspection import describe_frame
 from .source import excerpt
@@ -145,13 +145,8 @@ def check_fields(fields: list[str] | None) -> list[str]:
     """Before anything is done: a request that is refused has no effect."""
     unknown = [name for name in fields or [] if name not in (*SECTIONS, "location")]
     if unknown:
-        raise RelayError(
-            "INVALID_PARAMETER",
-            f"Unknown report field '{unknown[0][:50]}'",
-            field="fields",
-            value=unknown[0][:50],
-            suggestion="Known fields: location, " + ", ".join(SECTIONS),
-        )
+        known = "Known fields: location, " + ", ".join(SECTIONS)
+        raise invalid_parameter("fields", unknown[0], f"Unknown report field '{unknown[0][:50]}'", known)
     return list(SECTIONS) if fields is None else fields
 
 

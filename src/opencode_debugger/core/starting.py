@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from ..adapters.base import Adapter, AttachSpec, LaunchSpec
-from ..errors import RelayError
+from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
 from .execution import Execution, Wait
 from .placement import Placement
@@ -145,13 +145,8 @@ def _working_folder(root: str, cwd: str | None) -> str:
     folder = os.path.normpath(os.path.join(root, cwd or ""))
     if os.path.isdir(folder):
         return folder
-    raise RelayError(
-        "INVALID_PARAMETER",
-        f"cwd {folder[:200]!r} is not an existing folder",
-        field="cwd",
-        value=folder[:200],
-        suggestion="Create it or choose another cwd",
-    )
+    message = f"cwd {folder[:200]!r} is not an existing folder"
+    raise invalid_parameter("cwd", folder, message, "Create it or choose another cwd")
 
 
 def _find_script(script: str, folder: str) -> str:

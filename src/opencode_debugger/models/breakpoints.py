@@ -37,10 +37,14 @@ class BreakpointRequest(RequestModel):
     source: SourceRequest | None = Field(None, description="Source file by path.")
     file: PathText | None = Field(None, description="Source file; may be relative to project_root.")
     line: LineNumber | None = Field(None, description="Line number (1-indexed).")
-    function: ShortText | None = Field(None, description="Function to stop in, instead of a line.")
+    function: ShortText | None = Field(None, description="Not available in this version: give a line.")
     condition: Argument | None = Field(None, description="Break only when this expression is truthy.")
     hit_condition: ShortText | None = Field(None, description="Break on hit count: 5, ==5, >5, >=5, <5, <=5, %5.")
-    log_message: Argument | None = Field(None, description="Log this instead of breaking; {expressions} are filled in.")
+    log_message: Argument | None = Field(
+        None,
+        description="Log this instead of breaking; {expressions} are filled in as in f-strings, one that fails with "
+        "its error. Cut at 10,000 characters.",
+    )
     enabled: bool = Field(True, description="Whether the breakpoint is active.")
 
     @model_validator(mode="after")
@@ -121,10 +125,10 @@ class Breakpoint(Described):
     hit_condition: str | None = doc("Hit count condition.", ">=5")
     log_message: str | None = doc("Text of a logpoint.", "x is {x}")
     enabled: bool = doc("Whether it is active.", True)
-    hit_count: int = doc("How often it was hit.", 3)
-    message: str | None = doc("Why it is not verified.", "No executable code at line 15")
+    hit_count: int = doc("How often it was reached, and its condition, if any, was true.", 3)
+    message: str | None = doc("Why it is not verified, or more about its line.", "No executable code at line 15")
     suggestion: dict[str, Any] | None = doc(
-        "Nearest line that has code, and its text.", {"line": 16, "text": "return total"}
+        "A line nearby that has code, and its text.", {"line": 16, "text": "return total"}
     )
 
 

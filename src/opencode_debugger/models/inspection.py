@@ -10,7 +10,7 @@ from .documented import Described, doc
 class Thread(Described):
     id: int = doc("Identifier of the thread.", 1, ...)
     name: str = doc("Its name.", "MainThread", ...)
-    status: str = doc("running or paused.", "paused", ...)
+    status: str = doc("running or paused; all threads have the same.", "paused", ...)
     is_current: bool = doc("Whether it is the thread that stopped.", True, ...)
 
 
@@ -29,7 +29,7 @@ class Frame(Described):
     name: str = doc("Function.", "process_item", ...)
     source: FrameSource | None = doc("Source file.")
     line: int = doc("Line (1-indexed).", 42, ...)
-    column: int | None = doc("Column.", 8)
+    column: int | None = doc("Column (1-indexed).", 9)
     module_name: str | None = doc("Module.", "__main__")
     presentation_hint: str | None = doc("normal, label or subtle.", "normal")
 
@@ -42,7 +42,7 @@ class StackTrace(Described):
 
 class VariableScope(Described):
     name: str = doc("Name of the scope.", "Locals", ...)
-    presentation_hint: str | None = doc("locals, globals or registers.", "locals")
+    presentation_hint: str | None = doc("locals or globals.", "locals")
     variables_reference: int = doc("Ask variables with it.", 1000, ...)
     named_variables: int | None = doc("How many named variables it has.", 5)
     indexed_variables: int | None = doc("How many indexed variables it has.", 0)
@@ -62,7 +62,7 @@ class PresentationHint(Described):
 
 class Variable(Described):
     name: str = doc("Name, or index.", "items", ...)
-    value: str | None = doc("Its value as text; null in a summary.", "[1, 2, 3, 4, 5]")
+    value: str | None = doc("Its value as text; left out in a summary.", "[1, 2, 3, 4, 5]")
     type: str | None = doc("Its type.", "list", ...)
     variables_reference: int = doc("Ask variables with it to see inside; 0 means nothing inside.", 1002, ...)
     named_variables: int | None = doc("How many named children.", 0)
@@ -76,6 +76,8 @@ class Variable(Described):
 class VariableList(Described):
     variables_reference: int | None = doc("What was asked.", 1000)
     variables: list[Variable] = doc("The variables.", None, ...)
+    total: int | None = doc("How many there are in all.", 5)
+    has_more: bool | None = doc("Whether there are more: ask again with start.", False)
 
 
 class FrameVariables(VariableList):

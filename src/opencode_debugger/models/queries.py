@@ -107,7 +107,9 @@ class VariablesQuery(ChildrenQuery):
 
 class CursorQuery(QueryModel):
     cursor: PlainText | None = Field(None, description="next_cursor of the page before; the start if left out.")
-    limit: Limit = Field(100, description="How many entries to return at most.")
+    limit: Limit = Field(
+        100, description="How many entries to return at most; fewer where they have about 1 MB of text together."
+    )
 
 
 class OutputQuery(CursorQuery):

@@ -20,8 +20,8 @@ from .fields import (
 )
 
 WAIT = (
-    "Wait for the stop and answer with its report: true waits for the default timeout, a number waits that many "
-    "seconds, false answers at once."
+    "Wait for the stop and answer with its report: true waits for the default timeout (30 seconds), a number waits "
+    "that many seconds, false answers at once."
 )
 FIELDS = (
     "Only these parts of the stop report, besides status and place (a list, or names separated by commas): location, "
@@ -79,14 +79,20 @@ class ContinueThreadRequest(WaitOptions):
 class ResumeRequest(WaitOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 30}]})
 
-    thread_id: Identifier | None = Field(None, description="Thread to act on; all of them if left out.")
+    thread_id: Identifier | None = Field(
+        None,
+        description="A thread of the program. Whether given or not, all threads run on, or pause, together: one thread "
+        "alone cannot be continued or paused in this version.",
+    )
 
 
 class StepRequest(WaitOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"granularity": "line"}]})
 
-    thread_id: Identifier | None = Field(None, description="Thread to step; the stopped thread if left out.")
-    granularity: Literal["line", "statement"] = Field("line", description="How far one step goes.")
+    thread_id: Identifier | None = Field(
+        None, description="Thread to step; the stopped thread if left out. The others run meanwhile."
+    )
+    granularity: Literal["line", "statement"] = Field("line", description="Has no effect: steps go by lines.")
 
 
 def environment_name(value: str) -> str:
@@ -123,18 +129,20 @@ class LaunchRequest(WaitOptions):
     args: list[Argument] = Field(default=[], max_length=1000, description="Command-line arguments.")
     cwd: PathText | None = Field(None, description="Working directory; project_root if left out.")
     env: dict[EnvironmentName, Argument] = Field(
-        default={}, max_length=1000, description="Environment variables to add."
+        default={}, max_length=1000, description="Environment variables to add; the session's `program` shows them."
     )
     stop_on_entry: bool | None = Field(None, description="Pause at the first line; the session's choice if left out.")
     stop_on_exception: StopOnException = Field(
-        "uncaught", description="When to stop on exceptions: never (false), uncaught ones, or every raised one."
+        "uncaught",
+        description="false: never. uncaught: exceptions that nothing will catch. raised: each exception once, where it "
+        "first reaches the program's own code, but not what libraries raise and handle among themselves. true: both.",
     )
     console: Literal["internalConsole", "integratedTerminal", "externalTerminal"] = Field(
-        "internalConsole", description="Console type; output is captured by the relay in every case."
+        "internalConsole", description="Has no effect: the relay always captures the output."
     )
     python_args: list[Argument] = Field(default=[], max_length=100, description="Arguments of the interpreter itself.")
     python_path: PathText | None = Field(None, description="Interpreter for this program; the session's if left out.")
-    just_my_code: bool = Field(False, description="Step over and hide code that is not the project's own.")
+    just_my_code: bool = Field(False, description="Leave libraries out of stacks and steps.")
 
     @model_validator(mode="after")
     def one_program(self) -> Self:
@@ -151,7 +159,7 @@ class AttachRequest(RequestModel):
         }
     )
 
-    pid: int | None = Field(None, ge=1, le=2**31 - 1, description="Process to attach to.")
+    pid: int | None = Field(None, ge=1, le=2**31 - 1, description="Not available in this version.")
     host: ShortText | None = Field(None, description="Where debugpy listens (default localhost).")
     port: int | None = Field(None, ge=1, le=65535, description="Port on which debugpy listens.")
     connect_timeout: int = Field(10, ge=1, le=300, description="Seconds to wait for the connection.")
@@ -177,7 +185,7 @@ class EvaluateRequest(RequestModel):
     frame_id: Identifier = Field(0, description="Frame in whose scope it is evaluated: 0 is the top frame.")
     thread_id: Identifier | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
     context: Literal["watch", "repl", "hover", "clipboard"] = Field(
-        "repl", description="watch and hover mean to only look; repl may change things; clipboard is not shortened."
+        "repl", description="repl takes statements too, the others only expressions. Apart from that they are alike."
     )
     timeout: float | None = Field(
         None, ge=0.1, le=300, description="Seconds it may take; 504 DEBUGPY_TIMEOUT after that."

@@ -9,7 +9,7 @@ class Health(Described):
     status: str = doc("healthy or unhealthy.", "healthy", ...)
     version: str = doc("Version of the relay.", "1.0.0", ...)
     uptime_seconds: float = doc("Seconds since it started.", 7245, ...)
-    active_sessions: int = doc("Sessions whose program lives or has not started.", 2, ...)
+    active_sessions: int = doc("Sessions that the relay holds, those whose program has ended included.", 2, ...)
     debugpy_available: bool = doc("Whether Python programs can be debugged.", True, ...)
 
 
@@ -18,12 +18,12 @@ class Capabilities(Described):
     supports_hit_conditional_breakpoints: bool = doc("Breakpoints with hit_condition.", True)
     supports_log_points: bool = doc("Breakpoints with log_message.", True)
     supports_exception_breakpoints: bool = doc("stop_on_exception.", True)
-    supports_function_breakpoints: bool = doc("Breakpoints with function.", True)
+    supports_function_breakpoints: bool = doc("Breakpoints with function.", False)
     supports_evaluate: bool = doc("POST evaluate.", True)
     supports_set_variable: bool = doc("Changing variables.", False)
     supports_restart: bool = doc("Restarting the program in its session.", False)
-    supports_attach: bool = doc("POST attach.", True)
-    max_sessions: int = doc("How many sessions may be active at once.", 10)
+    supports_attach: bool = doc("POST attach, to a port.", True)
+    max_sessions: int = doc("How many sessions may be there at once whose program lives or has not started.", 10)
 
 
 class Info(Described):

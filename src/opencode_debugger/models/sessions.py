@@ -27,9 +27,9 @@ class Program(Described):
 class Location(Described):
     path: str | None = doc("Source file.", "/home/dev/myproject/main.py")
     line: int | None = doc("Line (1-indexed).", 42)
-    column: int | None = doc("Column.", 0)
-    end_line: int | None = doc("Last line of the range.", 42)
-    end_column: int | None = doc("Last column of the range.", 15)
+    column: int | None = doc("Column (1-indexed).", 1)
+    end_line: int | None = doc("Last line of the range; not given in this version.", 42)
+    end_column: int | None = doc("Last column of the range; not given in this version.", 15)
     function: str | None = doc("Function it is in.", "process_data")
 
 
@@ -37,7 +37,7 @@ class ExceptionInfo(Described):
     type: str | None = doc("Class of the exception.", "ValueError")
     message: str | None = doc("Its text.", "invalid literal for int() with base 10: 'abc'")
     traceback: str | None = doc("Its traceback.", "Traceback (most recent call last):\n  ...")
-    break_mode: str | None = doc("Why the debugger stopped on it.", "unhandled")
+    break_mode: str | None = doc("In events only: always (raised) or unhandled.", "unhandled")
     location: Location | None = doc("Where it stopped.")
 
 
@@ -60,7 +60,7 @@ class Session(SessionCreated):
     exception: ExceptionInfo | None = doc("Exception it stopped on.")
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
-    reason: str | None = doc("How the program ended.", "exited")
+    reason: str | None = doc("How the program ended, or why the session failed.", "exited")
     warning: str | None = doc("When the session is about to expire: says so.", "Session will expire in 29 minutes")
 
 
@@ -90,10 +90,10 @@ class SessionDeleted(Described):
 
 class SessionStatus(Described):
     session_id: str | None = doc("Identifier of the session.", "sess_a1b2c3d4")
-    status: str = doc("State; waiting_for_input when the program reads its stdin.", "paused", ...)
+    status: str = doc("State, one of those of the session.", "paused", ...)
     reason: str | None = doc("Why it is paused, or how it ended.", "breakpoint")
     location: Location | None = doc("Where it is paused.")
-    stopped_threads: list[dict[str, Any]] | None = doc("Threads that stopped, each with its location.")
+    stopped_threads: list[dict[str, Any]] | None = doc("The thread that stopped, with its location.")
     all_threads: list[dict[str, Any]] | None = doc("Every thread with its state.")
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")

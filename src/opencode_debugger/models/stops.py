@@ -10,7 +10,7 @@ from .sessions import ExceptionInfo, Location, Program, Status
 class ReturnValue(Described):
     type: str | None = doc("Type of the value.", "list")
     value: str | None = doc("The value.", "[1, 2, 3]")
-    function: str | None = doc("Function that returned it.", "process_data")
+    function: str | None = doc("Function that returned it; not given in this version.", "process_data")
 
 
 class SourceLine(Described):
@@ -49,11 +49,11 @@ class StopReport(Described):
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
     exception: ExceptionInfo | None = doc("Exception it stopped on.")
-    return_value: ReturnValue | None = doc("What the function returned, after step-out.")
+    return_value: ReturnValue | None = doc("What the function returned, after step-out, if known.")
     hit_breakpoint_ids: list[str] | None = doc("Breakpoints that were hit.", ["bp_1"])
     source: list[SourceLine] | None = doc("Source lines around the location.")
     locals: list[Variable] | None = doc("Local variables, within the budget.")
-    changes: list[Change] | None = doc("Locals that changed since the last stop in this function.")
+    changes: list[Change] | None = doc("Locals that changed since the last report, if that was in the same function.")
     stack: list[Frame] | None = doc("Top of the call stack.")
     output: list[Written] | None = doc("What the program wrote since the last report.")
     omitted: list[Omission] | None = doc("What was left out, and the call that gets it.")

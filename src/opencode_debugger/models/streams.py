@@ -11,13 +11,13 @@ class OutputEntry(Described):
     category: str = doc("stdout, stderr or console.", "stdout", ...)
     output: str = doc("What was written.", "Processing file 1 of 10...\n", ...)
     timestamp: str = doc("When.", "2026-01-13T10:30:01.123Z", ...)
-    source: str | None = doc("File that wrote it, if known.", "/home/dev/myproject/main.py")
-    line: int | None = doc("Line that wrote it, if known.", 42)
+    source: str | None = doc("File that wrote it; null in this version.")
+    line: int | None = doc("Line that wrote it; null in this version.")
 
 
 class CursorPage(Described):
     next_cursor: str | None = doc("Pass it as cursor to go on after these entries.", "eyJvZmZzZXQiOjEwMH0=")
-    has_more: bool = doc("Whether more is there already.", False, ...)
+    has_more: bool = doc("Whether more is there already: ask again with next_cursor.", False, ...)
     dropped: int | None = doc("How many entries were dropped before you could read them.", 0)
 
 

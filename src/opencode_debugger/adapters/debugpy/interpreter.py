@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from ...errors import RelayError
+from ...errors import RelayError, invalid_parameter
 from ..processes import OWN
 from . import lines
 
@@ -252,12 +252,10 @@ def _remember(cache: dict[Key, Value], key: Key, value: Value) -> None:
 
 
 def _refuse(path: str, message: str, **details: Any) -> NoReturn:
-    hint = "Give the absolute path of a Python 3.8 or newer, or leave python_path out"
+    hint = details.pop("suggestion", "Give the absolute path of a Python 3.8 or newer, or leave python_path out")
     shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
     message = message.encode("utf-8", "backslashreplace").decode("utf-8")
-    raise RelayError(
-        "INVALID_PARAMETER", message, **{"field": "python_path", "value": shown, "suggestion": hint, **details}
-    )
+    raise invalid_parameter("python_path", shown, message, hint, **details)
 
 
 def _refuse_source(file: str, error: dict[str, Any]) -> NoReturn:

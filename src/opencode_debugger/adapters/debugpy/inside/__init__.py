@@ -6,6 +6,7 @@ to look into that frame, without one to act while the program runs.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -34,9 +35,14 @@ LAUNCHER = "debugpy_launcher.py"
 
 def prepare() -> None:
     """Once per process, before the program runs or right after attaching."""
+    import pydevd_tracing
     from _pydev_bundle import pydev_log
+    from _pydevd_bundle import pydevd_io
 
-    # pydevd's own log goes to the program's stderr, where it does not belong.
+    # While it evaluates for us it would put itself in place of sys.stdout, and let go of that under other threads.
+    pydevd_io.redirect_stream_to_pydb_io_messages_context = contextlib.nullcontext
+    # pydevd's own log and warnings go to the program's stderr, where they do not belong.
+    pydevd_tracing.TracingFunctionHolder._warn = False
     pydev_log._LoggingGlobals._debug_stream = pydev_log.NULL
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None

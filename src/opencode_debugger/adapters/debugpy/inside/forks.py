@@ -14,8 +14,10 @@ def install() -> None:
 
 
 def let_go() -> None:
+    import pydevd_tracing
     from _pydevd_bundle import pydevd_constants
 
+    pydevd_tracing.restore_sys_set_trace_func()  # its own would warn of being used
     sys.settrace(None)
     threading.settrace(None)
     _stop_monitoring(getattr(sys, "monitoring", None))
