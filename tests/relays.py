@@ -10,7 +10,8 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,13 @@ class Session:
             cursor = page["next_cursor"]
             if not page["has_more"]:
                 return [event for event in found if not types or event["type"] in types]
+
+
+@contextlib.contextmanager
+def meanwhile(session: Session, call: Callable[[Session], Any]) -> Iterator[Future[Any]]:
+    """What another client does with the session at the same time."""
+    with Api(session.api.base_url) as api, ThreadPoolExecutor(1) as pool:
+        yield pool.submit(call, Session(api, session.id))
 
 
 def line_of(path: Path, line: int | str) -> int:

@@ -135,6 +135,10 @@ class Debuggee:
         exception = None
         with contextlib.suppress(RelayError):
             frames = await adapter.stack(event.thread_id, asked)
+            if not frames and event.reason == "exception":
+                # Raised outside of the program, such as "no module of that name": it has nothing to look at.
+                await adapter.resume(event.thread_id)
+                return
             if event.reason == "exception" and frames:
                 exception = await adapter.exception(frames[0]["id"])
             if event.hit_numbers:

@@ -58,6 +58,9 @@ ADVICE: dict[State, str] = {
 }
 
 
+ONE_PROGRAM = "A session runs one program once: create another with POST /sessions"
+
+
 def require(operation: str, state: State) -> None:
     allowed = ALLOWED.get(operation)
     if allowed is None or state in allowed:
@@ -68,5 +71,5 @@ def require(operation: str, state: State) -> None:
         f"Cannot {SAID.get(operation, operation.replace('_', '-'))}: session is not {wanted}",
         current_state=str(state),
         required_state=wanted,
-        suggestion=ADVICE[state],
+        suggestion=ONE_PROGRAM if allowed is ONLY_CREATED else ADVICE[state],
     )

@@ -99,6 +99,8 @@ def new_main(**attributes: Any) -> Any:
     """A __main__ as an interpreter starts with."""
     main = types.ModuleType("__main__")
     main.__dict__.update(attributes, __builtins__=sys.modules["builtins"])
+    if sys.version_info < (3, 14):
+        main.__annotations__ = {}
     sys.modules["__main__"] = main
     return main
 
