@@ -40,6 +40,8 @@ DISCONNECT = 2.0
 END_PATIENCE = 2.0
 VALUES = 1.0
 """Seconds that showing values may take before a slow __repr__ is interrupted."""
+CHAINED = "[Chained Exc: "
+"""Names of frames that debugpy adds below the real ones for the causes of an exception; its traceback has them."""
 REFERENCES_PER_LAUNCH = 1_000_000
 
 
@@ -325,7 +327,7 @@ class DebugpyAdapter:
 
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
-        return list(body["stackFrames"])
+        return [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
 
     async def scopes(self, frame: int) -> list[dict[str, Any]]:
         return list((await self._in_frame(frame, "scopes"))["scopes"])

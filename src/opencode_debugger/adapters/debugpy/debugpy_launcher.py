@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import types
+import warnings
 from typing import Any
 
 LAUNCHER = __file__
@@ -91,6 +92,8 @@ def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
         pydevd.time = time
     for name in config["remove_environment"]:
         os.environ.pop(name, None)
+    if sys.version_info >= (3, 12):  # it counts the debugger's threads
+        warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded", DeprecationWarning)
     threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]  # the debugger's threads took numbers
     debugpy.wait_for_client()
 

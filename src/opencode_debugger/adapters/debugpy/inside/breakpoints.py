@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from types import CodeType
 from typing import Any, Callable, Dict, List, Optional
 
 from .texts import clip, encodable
@@ -92,12 +93,11 @@ def _compiled(parts: List[Any]) -> List[Any]:
     ]
 
 
-def _value(code: Any, scope: Any) -> Any:
-    try:
-        return eval(code, scope.f_globals, scope.f_locals)
-    except NameError:
-        # A generator or lambda in the expression sees only globals: there, everything is one.
+def _value(code: CodeType, scope: Any) -> Any:
+    if any(isinstance(constant, CodeType) for constant in code.co_consts):
+        # A generator or lambda in the expression sees only globals: so everything is one.
         return eval(code, {**scope.f_globals, **scope.f_locals})
+    return eval(code, scope.f_globals, scope.f_locals)
 
 
 def message(parts: List[Any], scope: Any) -> str:

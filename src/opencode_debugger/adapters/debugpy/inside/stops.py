@@ -7,6 +7,7 @@ own is reported exactly once: one at a time, the next one in answer to the conti
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Callable, List
 
 _installed = False
@@ -22,12 +23,15 @@ def install(on_resume: Callable[[], None]) -> None:
 
 def _install(on_resume: Callable[[], None]) -> None:
     import pydevd
-    from _pydevd_bundle import pydevd_api, pydevd_thread_lifecycle
-    from _pydevd_bundle.pydevd_net_command_factory_json import NetCommandFactoryJson
+    from _pydevd_bundle import pydevd_api, pydevd_net_command_factory_json, pydevd_thread_lifecycle
 
+    # It would ask the exception for its text, which may wait for a halted thread; the relay asks when all is reported.
+    pydevd_net_command_factory_json.build_exception_info_response = _no_exception_text
     api = pydevd_api.PyDevdAPI
     notifier = pydevd.ThreadsSuspendedSingleNotification
-    stops = Stops(pydevd_thread_lifecycle, NetCommandFactoryJson._STEP_REASONS, on_resume)
+    stops = Stops(
+        pydevd_thread_lifecycle, pydevd_net_command_factory_json.NetCommandFactoryJson._STEP_REASONS, on_resume
+    )
     notifier.on_thread_suspend = _as_method(stops.on_thread_suspend)
     notifier.on_thread_resume = _as_method(stops.on_thread_resume)
     notifier._notify_after_timeout = _as_method(stops.on_pause_timeout)
@@ -35,6 +39,10 @@ def _install(on_resume: Callable[[], None]) -> None:
     api.request_step = stops.stepping(api.request_step, pydevd_api.internal_step_in_thread)
     api.request_resume_thread = stops.resuming(api.request_resume_thread, pydevd.get_global_debugger)
     api.request_disconnect = stops.disconnecting(api.request_disconnect)
+
+
+def _no_exception_text(*args: Any, **kwargs: Any) -> Any:
+    return SimpleNamespace(body=SimpleNamespace(exceptionId=None, description=None))
 
 
 def _as_method(function: Callable[..., None]) -> Callable[..., None]:
