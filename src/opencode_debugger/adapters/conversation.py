@@ -31,7 +31,9 @@ class Conversation:
     async def request(
         self, command: str, arguments: dict[str, Any] | None = None, *, timeout: float | None = None
     ) -> Any:
-        return await self.answer(command, self.send(command, arguments or {}), timeout)
+        assert command in self._allowed, command
+        async with self.translated(command):
+            return await answer(self.channel.send(command, arguments), timeout or self._timeout)
 
     async def answer(self, command: str, sent: asyncio.Future[Response], timeout: float | None = None) -> Any:
         async with self.translated(command):
@@ -49,10 +51,15 @@ class Conversation:
                 "DEBUGPY_TIMEOUT", f"The debugger did not answer {operation} in time", operation=operation
             ) from error
         except ChannelClosed as error:
-            # Told once it is known how the program ended, so that whoever asks next gets no stale state.
-            if self.farewell is not None:
-                await asyncio.wait([self.farewell])
+            await self._end_known()
             raise _lost(operation) from error
+
+    async def _end_known(self) -> None:
+        """Failures are told once it is known how the program ended, so that whoever asks next gets no stale state."""
+        await asyncio.sleep(0)  # a connection that is closing says so in the next turn of the loop
+        await asyncio.sleep(0)
+        if self.farewell is not None:
+            await asyncio.wait([self.farewell])
 
 
 def _lost(operation: str) -> RelayError:

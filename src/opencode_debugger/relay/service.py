@@ -297,12 +297,20 @@ class Relay:
                 "runtime_seconds": None,
             }
         )
-        if not held.is_lost:
+        answers = not held.is_lost and await self._answers(handle)
+        if answers:
             with contextlib.suppress(RelayError, TimeoutError):
                 answer = await asyncio.wait_for(handle.call("end", {"force": force}), ENDING)
-        await handle.closed(0 if held.is_lost else LEAVING)
+        await handle.closed(LEAVING if answers else 0)
         await self._remove_remains(handle.folder)
         return answer
+
+    async def _answers(self, handle: Handle) -> bool:
+        try:
+            await asyncio.wait_for(handle.ask("summary"), SUMMARY)
+        except (RelayError, TimeoutError):
+            return False
+        return True
 
     # What is there.
 

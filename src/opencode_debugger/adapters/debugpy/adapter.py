@@ -300,16 +300,18 @@ class DebugpyAdapter:
         return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
 
     async def resume(self, thread_id: int) -> None:
-        talk, probe = self._require_talk(), self._require_probe()
-        async with talk.translated("continue"):
-            # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
-            talk.channel.send("continue", {"threadId": thread_id})
-        probe.resumed()
+        # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
+        await self._go_on("continue", thread_id)
 
     async def step(self, kind: str, thread_id: int) -> None:
-        sent = self._require_talk().send(kind, {"threadId": thread_id})
-        self._require_probe().resumed()
-        await self._require_talk().answer(kind, sent)
+        await self._require_talk().answer(kind, await self._go_on(kind, thread_id))
+
+    async def _go_on(self, command: str, thread_id: int) -> Asked:
+        talk, probe = self._require_talk(), self._require_probe()
+        async with talk.translated(command):
+            sent = talk.channel.send(command, {"threadId": thread_id})
+        probe.resumed()
+        return sent
 
     async def pause(self, thread_id: int | None) -> None:
         await self._request("pause", {"threadId": "*" if thread_id is None else thread_id})

@@ -25,6 +25,8 @@ class Probe:
         self._timeout = timeout
         self._tokens = itertools.count(1)
         self._moved_on: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._resumes = 0
+        """counted inside the program too: what was asked before the last one is not carried out after it"""
         self._stuck: dict[int, asyncio.Future[Response]] = {}
         """Calls by frame that did not come back even when interrupted; their thread can evaluate nothing else."""
         self._elsewhere: dict[int, asyncio.Future[str]] = {}
@@ -32,6 +34,7 @@ class Probe:
 
     def resumed(self) -> None:
         """Frames are gone: whoever still waits for something in one waits in vain."""
+        self._resumes += 1
         self._moved_on.set_result(None)
         self._moved_on = asyncio.get_running_loop().create_future()
 
@@ -40,7 +43,7 @@ class Probe:
         if frame in self._stuck:
             return await self._from_outside(frame, method, timeout, arguments)
         token = next(self._tokens)
-        expression = _expression("call", method, arguments, token)
+        expression = _expression("call", method, arguments, token, self._resumes)
         async with self._talk.translated(method):
             future = self._send({"expression": expression, "frameId": frame, "context": "clipboard"})
             await self._wait_for(future, token, timeout)
@@ -78,8 +81,7 @@ class Probe:
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._elsewhere[token] = future
         try:
-            if (await self._aside(_expression("call_elsewhere", method, arguments, token, frame))).get("gone"):
-                raise _gone()
+            await self._aside(_expression("call_elsewhere", method, arguments, token, self._resumes, frame))
             await self._wait_for(future, token, timeout)
             return _content(future.result()) if future.done() else {"timed_out": True}
         finally:
@@ -160,6 +162,8 @@ def _answer(response: Response) -> Any:
 
 def _content(text: str) -> Any:
     answer = decode_json(text)
+    if answer.get("gone"):
+        raise _gone()
     if "failed" in answer:
         raise RelayError("DEBUGPY_ERROR", f"Looking into the program failed: {answer['failed']}")
     return answer

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict, Set
+from typing import Any, Callable, Dict, Optional, Set
 
 from . import (
     breakpoints,
@@ -46,7 +46,7 @@ def prepare() -> None:
     pydev_log._LoggingGlobals._debug_stream = pydev_log.NULL
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
-    stops.install(on_resume=elsewhere.KEPT.clear)
+    stops.install(on_resume=_resumed)
     for mend in (stepping, raised, wire, forks):
         mend.install()
     _count_to_the_end()
@@ -54,8 +54,20 @@ def prepare() -> None:
 
 def begin(first_reference: int) -> None:
     """Once per session: a program may be attached to again."""
+    global _resumes
+    _resumes = 0
     handles.start_references_at(first_reference)
     breakpoints.rules.clear()
+
+
+_resumes = 0
+"""How often the relay let the program go on: it counts too, and says for which stop it asks."""
+
+
+def _resumed() -> None:
+    global _resumes
+    _resumes += 1
+    elsewhere.KEPT.clear()
 
 
 def send(kind: str, body: Dict[str, Any]) -> None:
@@ -88,9 +100,11 @@ _cancelled: Set[int] = set()
 """Calls that were given up before their thread got to them: it must not run them later, at another stop."""
 
 
-def call(method: str, argument: str, token: int = 0) -> handles.Reply:
+def call(method: str, argument: str, token: int = 0, resumes: Optional[int] = None) -> handles.Reply:
     """Answers with an object whose repr is JSON. It keeps what it announces alive; debugpy drops it on resume."""
     reply = handles.Reply()
+    if resumes not in (None, _resumes):
+        return reply.finish({"gone": True})
     if token in _cancelled:
         _cancelled.discard(token)
         return reply.finish({"timed_out": True})
@@ -104,7 +118,7 @@ def call(method: str, argument: str, token: int = 0) -> handles.Reply:
     return reply.finish(answer)
 
 
-def call_elsewhere(method: str, argument: str, token: int, frame_id: int) -> handles.Reply:
+def call_elsewhere(method: str, argument: str, token: int, resumes: int, frame_id: int) -> handles.Reply:
     """The same for a frame of a thread that cannot run anything now; what it assigns does not reach the frame.
 
     Says only that it has begun: the answer comes as an event, for nothing may hold up the thread that asks.
@@ -116,7 +130,7 @@ def call_elsewhere(method: str, argument: str, token: int, frame_id: int) -> han
     def work() -> None:
         _elsewhere[threading.get_ident()] = frame
         try:
-            reply = call(method, argument, token)
+            reply = call(method, argument, token, resumes)
         finally:
             del _elsewhere[threading.get_ident()]
         elsewhere.KEPT.append(reply)
