@@ -415,9 +415,10 @@ def source(folder: Path, text: str) -> SourceFile:
 SINCE = {EVERYWHERE: (3, 8), MATCHING: (3, 10), GENERIC: (3, 12)}
 
 
-@pytest.mark.parametrize(
-    ("version", "text"), [(version, text) for text, since in SINCE.items() for version in DEBUGGABLE if version >= since]
-)
+CASES = [(version, text) for text, since in SINCE.items() for version in DEBUGGABLE if version >= since]
+
+
+@pytest.mark.parametrize(("version", "text"), CASES)
 def test_declared_lines_are_those_that_are_traced(tmp_path: Path, version: tuple[int, ...], text: str) -> None:
     path = write(tmp_path, text)
     found = examined_by(version, path)
