@@ -437,7 +437,8 @@ def test_attached_to_again_and_again_hits_are_counted_from_zero(
                 attached = session.post("/attach", {"port": port, "wait": 10})
                 assert (attached["status"], attached["pid"]) == ("paused", process.pid)
                 assert session.get("/breakpoints")["breakpoints"][0]["hit_count"] == 5
-                assert len(session.output("console").splitlines()) == 4
+                # Where in its loop the program was when the breakpoints came decides about the first and the last.
+                assert len(session.output("console").splitlines()) in (3, 4, 5)
         (tmp_path / "over").touch()
         assert process.communicate(timeout=15)[0] == "over\n"
         assert process.returncode == 0

@@ -36,6 +36,7 @@ CLIENT = {
     "supportsVariableType": True,
 }
 
+DIAL = 1.0
 DISCONNECT = 2.0
 END_PATIENCE = 2.0
 VALUES = 1.0
@@ -111,12 +112,10 @@ class DebugpyAdapter:
         self._probe = Probe(self._talk, self._timeout)
 
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
-        loop = asyncio.get_running_loop()
         where = f"{spec.host}:{spec.port}"
         try:
             async with asyncio.timeout(spec.connect_timeout):
-                _, channel = await loop.create_connection(self._new_channel, spec.host, spec.port)
-                self._converse(channel)
+                self._converse(await self._dial(spec.host, spec.port))
                 await self._configure("attach", {}, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
         except TimeoutError:
             raise RelayError(
@@ -132,6 +131,19 @@ class DebugpyAdapter:
                 "ATTACH_FAILED", f"What listens at {where} is not a debugger that can be attached to: {error.message}"
             ) from error
         self._is_attached = True
+
+    async def _dial(self, host: str, port: int) -> Channel:
+        """Tries again for a moment: a target that has just started, or was just let go, listens in a moment."""
+        loop = asyncio.get_running_loop()
+        patience = loop.time() + DIAL
+        while True:
+            try:
+                _, channel = await loop.create_connection(self._new_channel, host, port)
+                return channel
+            except ConnectionRefusedError:
+                if loop.time() > patience:
+                    raise
+            await asyncio.sleep(DIAL / 20)
 
     async def _configure(
         self,

@@ -47,13 +47,15 @@ class Probe:
         async with self._talk.translated(method):
             future = self._send({"expression": expression, "frameId": frame, "context": "clipboard"})
             await self._wait_for(future, token, timeout)
-            if future.done() and future.result().message != NOT_SUSPENDED:
-                return _answer(future.result())
-        if not future.done():
+            response = future.result() if future.done() else None
+        if response is None:
             self._stuck[frame] = future
             future.add_done_callback(lambda _: self._stuck.pop(frame, None))
             return await self._from_outside(frame, method, timeout, arguments)
-        answer = await self._look_elsewhere(frame, method, timeout, arguments)
+        if response.message == NOT_SUSPENDED:
+            answer = await self._look_elsewhere(frame, method, timeout, arguments)
+        else:
+            answer = _answer(response)
         if answer.get("timed_out") and "seconds" in arguments:
             return await self._from_outside(frame, method, timeout, arguments)
         return answer
