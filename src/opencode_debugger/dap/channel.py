@@ -16,10 +16,6 @@ logger = logging.getLogger(__name__)
 TCP_QUICKACK = getattr(socket, "TCP_QUICKACK", None)
 
 
-READ_SIZE = 64 * 1024
-"""asyncio's own 256 KiB is over what malloc keeps: each read would map and unmap memory."""
-
-
 class ChannelClosed(Exception):
     """The debugger is gone, or the connection to it."""
 
@@ -60,7 +56,6 @@ class Channel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        transport.max_size = READ_SIZE  # type: ignore[attr-defined]
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             self._socket = sock

@@ -16,7 +16,6 @@ import msgspec
 from ..adapters import processes
 from ..core.session import Session
 from ..core.settings import Config
-from ..dap.channel import READ_SIZE
 from ..errors import RelayError
 from . import rpc
 from .paths import FINAL, SOCKET, socket_address
@@ -44,7 +43,6 @@ class Client(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        transport.max_size = READ_SIZE  # type: ignore[attr-defined]
         self._server.connected(self)
 
     def data_received(self, data: bytes) -> None:
