@@ -177,7 +177,7 @@ def access_lines(caplog: pytest.LogCaptureFixture, count: int) -> list[logging.L
     """A line is written after its answer is sent: the client may be quicker."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        lines = [entry for entry in caplog.records if entry.name == "opencode_debugger.access"]
+        lines = [entry for entry in caplog.records if "/sess_1" in entry.getMessage()]
         if len(lines) >= count:
             return lines
         time.sleep(0.005)
