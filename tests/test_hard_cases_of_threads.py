@@ -110,6 +110,7 @@ for thread in threads:
 print(len(passed))
 """
 
+
 @pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
 def python(request: pytest.FixtureRequest) -> Path:
     return Path(request.param)
