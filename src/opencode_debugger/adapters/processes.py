@@ -145,6 +145,61 @@ class Program:
                 self.send_signal(number)
                 await asyncio.wait([self.ended], timeout=patience)
 
+    def release(self) -> None:
+        """Leaves it to itself. Somebody must go on reading what it writes, or it would get stuck or a signal."""
+        if not self.is_alive or not self._pipes:
+            return
+        self.drain()
+        fds = tuple(self._pipes)
+        if fds:
+            command = [sys.executable, "-I", "-S", "-c", READ_ON, *map(str, fds)]
+            subprocess.Popen(command, env={}, cwd="/", stdin=subprocess.DEVNULL, pass_fds=fds, start_new_session=True)
+        self._close_pipes()
+
+
+READ_ON = """
+import os, select, sys
+fds = [int(fd) for fd in sys.argv[1:]]
+null = os.open(os.devnull, os.O_WRONLY)
+os.dup2(null, 1), os.dup2(null, 2)
+while fds:
+    for fd in select.select(fds, [], [])[0]:
+        try:
+            data = os.read(fd, 65536)
+        except BlockingIOError:
+            continue
+        if not data:
+            fds.remove(fd)
+"""
+"""Takes what a program writes that was let go, until nobody can write any more."""
+
+
+class Stranger:
+    """A process that is not our child: somebody else started it, and we attached to it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._loop = asyncio.get_running_loop()
+        self._pidfd = os.pidfd_open(pid)
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_reader(self._pidfd, self._exited)
+
+    def _exited(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    async def end(self, grace: float) -> None:
+        for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 10.0)):
+            if not self.ended.done():
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(self._pidfd, number)
+                await asyncio.wait([self.ended], timeout=patience)
+
+    def forget(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+
 
 async def end_others(marker: str) -> None:
     """Ends whatever a session has started and left behind."""

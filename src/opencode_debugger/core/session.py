@@ -14,6 +14,7 @@ from ..errors import RelayError
 from . import inspection
 from .breakpoints import BreakpointTable
 from .debuggee import Debuggee
+from .ending import Ending
 from .events import EventLog, timestamp
 from .execution import Execution
 from .lifetime import Lifetime
@@ -25,6 +26,8 @@ from .state import LIVE, State
 from .stops import End, Stop
 
 GRACE = 2.0
+SHOWN = ("script", "module", "command")
+"""of a program, in lists"""
 
 
 class Session:
@@ -43,6 +46,7 @@ class Session:
         reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
+        self.ending = Ending(self.id, self.debuggee, self.adapter)
         self.operations = self._operations()
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
@@ -55,6 +59,9 @@ class Session:
             "ping": self.ping,
             "launch": self.starting.launch,
             "attach": self.starting.attach,
+            "restart": self.starting.restart,
+            "detach": self.ending.detach,
+            "terminate": self.ending.terminate,
             "set_breakpoints": self.placement.put,
             "list_breakpoints": self.placement.listed,
             "remove_breakpoint": self.placement.remove,
@@ -95,6 +102,7 @@ class Session:
                 "stop_on_entry": self.config.stop_on_entry,
             },
             "program": self.starting.program,
+            "attached": self.starting.attached,
             "pid": self.adapter.pid if self.state in LIVE else None,
             "current_location": stop.location if stop else None,
             "stopped_thread_id": stop.thread_id if stop else None,
@@ -123,7 +131,8 @@ class Session:
             "name": self.config.name,
             "status": str(self.state),
             "created_at": timestamp(self.created_at),
-            "program": program.get("script") or program.get("module") or ("<code>" if program else None),
+            "pid": self.adapter.pid if self.state in LIVE else None,
+            "program": next((program[key] for key in SHOWN if key in program), "<code>" if program else None),
         }
 
     async def status(self) -> dict[str, Any]:

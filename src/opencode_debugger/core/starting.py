@@ -1,7 +1,8 @@
-"""Getting a program under the debugger: launch and attach."""
+"""Getting a program under the debugger: launch, attach, and launch again."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from typing import Any
@@ -12,8 +13,10 @@ from .debuggee import Debuggee
 from .execution import Execution, Wait
 from .placement import Placement
 from .report import check_fields
+from .run import Run
 from .settings import Config
-from .state import State
+from .state import LIVE, State
+from .stops import DETACHED, End
 
 STOP_ON: dict[bool | str, list[str]] = {
     False: [],
@@ -22,6 +25,8 @@ STOP_ON: dict[bool | str, list[str]] = {
     True: ["raised", "uncaught"],
 }
 LAST_WORDS = 20
+GRACE = 2.0
+RESTARTED = "restarted"
 SETTLE = 0.5
 """A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""
 
@@ -37,11 +42,13 @@ class Starting:
         self._execution = execution
         self.program: dict[str, Any] | None = None
         self.started_at: float | None = None
+        self.attached = False
+        self._launched: dict[str, Any] | None = None
+        """what the client wished at launch, for a restart"""
+        self._restarting = asyncio.Lock()
 
     async def launch(
         self,
-        stop_on_exception: bool | str = "uncaught",
-        console: str = "internalConsole",
         wait: Wait = None,
         fields: list[str] | None = None,
         budget: int | None = None,
@@ -49,25 +56,90 @@ class Starting:
     ) -> dict[str, Any]:
         check_fields(fields)
         self._debuggee.require("launch")
-        spec = launch_spec(self._config, **wishes)
+        spec, stop_on = self._understand(**wishes)
         run = self._debuggee.begin_run(State.LAUNCHING)
         try:
             await self._adapter.check_launch(spec)
-            await self._placement.verify_pending()
-            self.started_at = time.monotonic()
-            async with self._placement.changing:
-                self._debuggee.adapter = self._adapter
-                await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON[stop_on_exception])
-                self._debuggee.started()
+            await self._start(spec, stop_on)
         except BaseException as error:
             await self._undo(error)
             raise
+        self._launched = wishes
+        return await self._launch_answer(spec, run, wait, fields, budget)
+
+    def _understand(
+        self, stop_on_exception: bool | str = "uncaught", console: str = "internalConsole", **wishes: Any
+    ) -> tuple[LaunchSpec, list[str]]:
+        return launch_spec(self._config, **wishes), STOP_ON[stop_on_exception]
+
+    async def _start(self, spec: LaunchSpec, stop_on: list[str]) -> None:
+        await self._placement.verify_pending()
+        self.started_at = time.monotonic()
+        async with self._placement.changing:
+            self._debuggee.adapter = self._adapter
+            await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
+            self._debuggee.started()
+
+    async def _launch_answer(
+        self, spec: LaunchSpec, run: Run, wait: Wait, fields: list[str] | None, budget: int | None
+    ) -> dict[str, Any]:
         key = {"file": "script"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
         if wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
             await run.wait(SETTLE)
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
         return {**answer, "pid": self._adapter.pid, "program": self.program}
+
+    async def restart(
+        self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
+    ) -> dict[str, Any]:
+        """Ends what runs and launches the same again. What can be refused is refused before anything is ended."""
+        check_fields(fields)
+        async with self._restarting:
+            self._debuggee.require("restart")
+            wishes = self._require_launched()
+            spec, stop_on = self._understand(**wishes)
+            await self._check_again(spec)
+            self._debuggee.require("restart")
+            if self._debuggee.state in LIVE:
+                self._debuggee.ending = RESTARTED
+            await self._adapter.terminate(GRACE)  # it may be alive without its debugger
+            previous = self._debuggee.end
+            assert previous is not None
+            run = self._debuggee.begin_again(previous)
+            try:
+                await self._start(spec, stop_on)
+            except BaseException as error:
+                await self._undo(error, previous)
+                raise
+        answer = await self._launch_answer(spec, run, wait, fields, budget)
+        return {**answer, "restarted": True, "previous": previous.summary()}
+
+    def _require_launched(self) -> dict[str, Any]:
+        end = self._debuggee.end
+        if end is not None and end.reason == DETACHED:
+            raise RelayError(
+                "INVALID_SESSION_STATE",
+                "Cannot restart: the program was let go and is not this session's any more",
+                current_state=str(self._debuggee.state),
+                suggestion="Create another session with POST /sessions and launch there",
+            )
+        if self._launched is None:
+            raise RelayError(
+                "NOT_SUPPORTED",
+                "Cannot restart: this session attached to the program and does not know how it was started",
+                suggestion="Start the program again, then attach to it in a new session; or launch it in a session",
+            )
+        return self._launched
+
+    async def _check_again(self, spec: LaunchSpec) -> None:
+        try:
+            await self._adapter.check_launch(spec)
+        except RelayError as error:
+            state = self._debuggee.state
+            error.details["current_state"] = str(state)
+            error.details["suggestion"] = f"Correct the file and restart again: the session is still {state}"
+            raise
 
     async def attach(
         self,
@@ -76,32 +148,33 @@ class Starting:
         port: int | None = None,
         connect_timeout: float = 10,
         wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
     ) -> dict[str, Any]:
+        check_fields(fields)
         self._debuggee.require("attach")
-        if port is None:
-            raise RelayError(
-                "ATTACH_FAILED",
-                f"Attaching to process {pid} by its id is not available",
-                suggestion="Start it with: python -m debugpy --listen 127.0.0.1:PORT script.py, and attach to the port",
-            )
-        spec = AttachSpec(host or "localhost", port, connect_timeout)
+        gdb = self._config.limits.gdb_path or None
+        spec = AttachSpec(pid, host or "localhost", port, connect_timeout, gdb_path=gdb)
         run = self._debuggee.begin_run(State.LAUNCHING)
         self.started_at = time.monotonic()
         try:
             async with self._placement.changing:
                 self._debuggee.adapter = self._adapter
                 await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON["uncaught"])
+                self.program = await asyncio.to_thread(self._adapter.describe_target)
                 self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
             raise
-        answer = await self._execution.answer(run, self._execution.seconds(wait, 0))
-        return {**answer, "attached": True, "pid": self._adapter.pid, "host": spec.host, "port": spec.port}
+        self.attached = True
+        where = {"host": spec.host, "port": port} if port is not None else {}
+        answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
+        return {**answer, "attached": True, "pid": self._adapter.pid, "program": self.program, **where}
 
-    async def _undo(self, error: BaseException) -> None:
+    async def _undo(self, error: BaseException, previous: End | None = None) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
         await self._adapter.end(0)
-        self._debuggee.reset()
+        self._debuggee.reset(previous)
         self.started_at = None
         if isinstance(error, RelayError) and error.code == "LAUNCH_FAILED":
             log = self._debuggee.log
