@@ -22,6 +22,8 @@ HIDDEN = {"PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYDEVD_USE_FRAME_EVAL": "NO"}
 LEAVING = 2.0
 """Seconds in which a debugger that was told to go is gone."""
 
+HURRY = 0.0001
+
 
 class Refused(Exception):
     pass
@@ -91,10 +93,22 @@ def check_nobody_debugs() -> None:
         raise Refused("another debugger or tracer is active in it")
 
 
+@contextlib.contextmanager
+def hurry() -> Iterator[None]:
+    """Importing gives way at every file: among threads that compute it would take a minute, 5 ms at a time."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(min(interval, HURRY))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+
+
 def connect(config: Dict[str, Any]) -> None:
     check_nobody_debugs()
     breakpointhook = sys.breakpointhook
-    debugpy = load_debugpy(config["debugpy"])
+    with hurry():
+        debugpy = load_debugpy(config["debugpy"])
     import pydevd
 
     pydevd.SetupHolder.setup = None  # an earlier session's

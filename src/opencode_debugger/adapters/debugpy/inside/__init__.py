@@ -22,6 +22,7 @@ from . import (
     forks,
     handles,
     interrupts,
+    leaving,
     raised,
     stepping,
     stops,
@@ -47,9 +48,10 @@ def prepare() -> None:
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks):
+    for mend in (raised, wire, forks):
         mend.install()
     _count_to_the_end()
+    leaving.install()
 
 
 def begin(first_reference: int) -> None:
@@ -58,6 +60,8 @@ def begin(first_reference: int) -> None:
     _resumes = 0
     handles.start_references_at(first_reference)
     breakpoints.rules.clear()
+    stops.forget()
+    stepping.install()
 
 
 _resumes = 0

@@ -11,6 +11,14 @@ from types import SimpleNamespace
 from typing import Any, Callable, List
 
 _installed = False
+_stops: List[Any] = []
+
+
+def forget() -> None:
+    """What an earlier session was told, and never answered: its connection broke."""
+    for stops in _stops:
+        stops.outstanding = False
+        stops.waiting.clear()
 
 
 def install(on_resume: Callable[[], None]) -> None:
@@ -32,6 +40,7 @@ def _install(on_resume: Callable[[], None]) -> None:
     stops = Stops(
         pydevd_thread_lifecycle, pydevd_net_command_factory_json.NetCommandFactoryJson._STEP_REASONS, on_resume
     )
+    _stops.append(stops)
     notifier.on_thread_suspend = _as_method(stops.on_thread_suspend)
     notifier.on_thread_resume = _as_method(stops.on_thread_resume)
     notifier._notify_after_timeout = _as_method(stops.on_pause_timeout)
