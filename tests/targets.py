@@ -89,3 +89,8 @@ def stopped(session: Any, seconds: float = 10) -> Any:
     stop = session.get("/report", wait=seconds)
     assert stop["status"] == "paused", stop
     return stop
+
+
+def attach(session: Any, target: Target, **options: Any) -> Any:
+    """By process id; patient, for the machine may be busy."""
+    return session.post("/attach", {"pid": target.pid, "connect_timeout": 60, **options})

@@ -108,6 +108,8 @@ class Relay:
         self._hold(Held(handle, described["project_root"], described["info"]))
 
     async def _remove_remains(self, folder: Path) -> None:
+        if not folder.exists():
+            return  # it is done; and who was let go is no longer on record
         final = folder / FINAL
         if final.exists():
             with contextlib.suppress(msgspec.DecodeError, KeyError, OSError):

@@ -19,8 +19,8 @@ DIAL = 1.0
 NOTICE = 0.1
 """Seconds in which the end of a process is noticed that has broken a connection."""
 BUSY = (
-    "It gets to it when it is back in Python code: attach again then, or with a larger connect_timeout. "
-    "Until then it runs as before"
+    "Attach again when it has time, or with a larger connect_timeout. It runs on as before; native code that lets no "
+    "other thread run must return first"
 )
 
 
@@ -49,7 +49,7 @@ async def translated(spec: AttachSpec) -> AsyncIterator[None]:
 def _too_late(spec: AttachSpec, where: str) -> RelayError:
     limit = f"within {spec.connect_timeout:g} s"
     if spec.port is None:
-        message = f"{where.capitalize()} did not get to loading the debugger {limit}: it is busy in native code"
+        message = f"{where.capitalize()} did not load the debugger {limit}: it is busy, perhaps in native code"
         return RelayError("ATTACH_TIMEOUT", message, suggestion=BUSY)
     return RelayError("ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} {limit}")
 
