@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from relays import Api, Session, free_port, line_of
+from relays import Api, Relay, Session, free_port, line_of
 from targets import Target, wait_until
 
 Write = Callable[..., Path]
@@ -36,6 +39,8 @@ SERVER = """
     if __name__ == "__main__":
         uvicorn.run(app, port=int(sys.argv[1]), loop=sys.argv[2], log_level="warning")
 """
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "attach_to_server.py"
 
 
 class Server:
@@ -104,3 +109,16 @@ def test_a_running_server_is_attached_to_inspected_changed_and_left_serving(api:
     server.target.process.terminate()
     _, output, errors = server.target.finish()
     assert (output, errors) == ("", "")
+
+
+def test_the_example_prints_what_happened(relay: Relay) -> None:
+    env = {**os.environ, "OPENCODE_DEBUG_API": relay.base_url, "NO_PROXY": "127.0.0.1"}
+    done = subprocess.run([sys.executable, str(EXAMPLE)], env=env, capture_output=True, text=True, timeout=90)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.sub(r"\d+, Python [\d.]+", "PID", done.stdout, count=1).splitlines() == [
+        "found: process PID",
+        "stopped: line 9, in do_GET",
+        "total is 5",
+        "the customer was told: 1",
+        "the next one: 5",
+    ]
