@@ -114,8 +114,9 @@ class End:
         body: dict[str, Any] = {
             "exit_code": self.status.code if self.status else None,
             "restart": self.reason == "restarted",
-            "reason": self.reason,
         }
+        if self.reason not in ("exited", "killed"):
+            body["reason"] = self.reason
         if self.status is not None and self.status.signal:
             body["signal"] = self.status.signal
             body["error"] = f"Process was killed by {self.status.signal}"
