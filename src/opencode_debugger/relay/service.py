@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 OCCUPYING = frozenset(State) - ENDED
 """States in which a session takes one of the places."""
 CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint"})
+OF_THE_LOST = frozenset({"info", "status", "report"})
+"""What can still be said of a session whose runner died."""
 ENDING = 15.0
 LEAVING = 5.0
 SUMMARY = 2.0
@@ -243,6 +245,8 @@ class Relay:
         except RelayError:
             if held.handle.is_ending:
                 self._find(session_id)  # it has expired in the meantime: say that
+            if operation in OF_THE_LOST and not held.handle.is_open:
+                return self._call_lost(held, operation)
             raise
         if held.project_root is not None and operation in CHANGES_BREAKPOINTS:
             await asyncio.to_thread(self._remember_breakpoints, held.project_root, operation, answer)
@@ -267,7 +271,7 @@ class Relay:
 
     def _call_lost(self, held: Held, operation: str) -> bytes:
         """A session whose runner died can still be looked at and deleted."""
-        if operation in ("info", "status", "report"):
+        if operation in OF_THE_LOST:
             return msgspec.json.encode(held.failed())
         require(operation, State.FAILED)
         raise RelayError(

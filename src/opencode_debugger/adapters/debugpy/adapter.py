@@ -160,6 +160,7 @@ class DebugpyAdapter:
         self._initialized = asyncio.get_running_loop().create_future()
         await talk.request("initialize", CLIENT, timeout=timeout)
         options = {"justMyCode": just_my_code, "redirectOutput": False, "showReturnValue": True, **arguments}
+        options["breakOnSystemExit"] = []  # an exit is no crash, whatever its code
         started = talk.channel.send(command, options)
         await asyncio.wait([self._initialized, started], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if command == "attach":
