@@ -23,6 +23,8 @@ class LaunchSpec:
     interpreter_args: list[str]
     stop_on_entry: bool = False
     just_my_code: bool = False
+    stop_scope: str = "all"
+    """all: a stop halts every thread; thread: only the one that stops"""
 
 
 @dataclass
@@ -31,6 +33,7 @@ class AttachSpec:
     port: int
     connect_timeout: float
     just_my_code: bool = False
+    stop_scope: str = "all"
 
 
 @dataclass
@@ -70,6 +73,23 @@ class StopEvent:
     thread_id: int
     all_threads_stopped: bool = True
     hit_numbers: list[int] = field(default_factory=list)
+    number: int = 0
+    """in the order in which the program reported its stops"""
+    after: int = 0
+    """serial of the last Go that came before it"""
+
+
+@dataclass(frozen=True)
+class Go:
+    """How threads are let go: what the session knew when it did."""
+
+    known: int
+    """number of the last stop it has seen: threads that stopped later stay where they are"""
+    serial: int = 0
+    alone: bool = False
+    """only the thread that is named"""
+    keep: tuple[int, ...] = ()
+    """threads that stay halted, at stops that were not looked at yet"""
 
 
 Asked = Future[Any]
@@ -104,12 +124,20 @@ class Adapter(Protocol):
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]: ...
     async def hits(self) -> dict[int, int]: ...
 
-    async def resume(self, thread_id: int) -> None: ...
-    async def step(self, kind: str, thread_id: int) -> None: ...
+    async def resume(self, thread_id: int, go: Go | None = None) -> None: ...
+    async def step(self, kind: str, thread_id: int, go: Go | None = None) -> None: ...
     async def pause(self, thread_id: int | None) -> None: ...
     def drain(self) -> None: ...
 
-    async def threads(self) -> list[dict[str, Any]]: ...
+    async def threads(self) -> list[dict[str, Any]]:
+        """id, name, halted (it waits for us), marked (it halts at its next line) and top (frame)"""
+        ...
+
+    async def look(self, thread_id: int) -> Frames:
+        """The stack of a thread that may be running: frames without ids."""
+        ...
+
+    async def tasks(self, start: int, count: int) -> dict[str, Any]: ...
     def ask_stack(self, thread_id: int) -> Asked: ...
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames: ...
     async def scopes(self, frame: int) -> list[dict[str, Any]]: ...

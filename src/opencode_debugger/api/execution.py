@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..models.queries import WaitQuery
-from ..models.requests import ContinueThreadRequest, ResumeRequest, StepRequest, WaitOptions
+from ..models.requests import ContinueThreadRequest, PauseRequest, ResumeRequest, StepRequest, WaitOptions
 from ..models.stops import Continued, StopReport
 from .answers import BODY, SESSION, STATE, answers, ask
 from .parameters import SessionId, ThreadId, tagged
@@ -36,14 +36,15 @@ async def resume(
 async def continue_execution(
     request: Request, session_id: SessionId, query: Waiting, body: ResumeRequest | None = None
 ) -> Response:
-    """Run to the next stop or the end, all threads together. With `wait` the answer is that stop."""
+    """Run to the next stop or the end. With `wait` the answer is that stop. With a `thread_id` only that thread runs:
+    the others stay halted."""
     return await resume(request, session_id, "continue", query, body)
 
 
 @router.post(
     "/sessions/{session_id}/threads/{thread_id}/continue",
     operation_id="continueThread",
-    summary="Continue from a thread",
+    summary="Continue one thread",
     responses=answers(Continued, *CODES, description="Execution resumed"),
 )
 async def continue_thread(
@@ -53,7 +54,7 @@ async def continue_thread(
     query: Waiting,
     body: ContinueThreadRequest | None = None,
 ) -> Response:
-    """The same as continue, with a thread that must exist: in this version all threads run on, not only this one."""
+    """Only this thread runs on; the others stay halted and can be looked at. The session stays paused while one is."""
     options = query.params() | (body.params() if body else {})
     return await ask(request, session_id, "continue", options | {"thread_id": thread_id})
 
@@ -64,9 +65,9 @@ async def continue_thread(
     summary="Pause execution",
     responses=answers(StopReport, *CODES, description="Execution paused"),
 )
-async def pause(request: Request, session_id: SessionId, query: Waiting, body: ResumeRequest | None = None) -> Response:
-    """Stop the running program, all threads together, at the next line that it reaches. Waits two seconds unless told
-    otherwise."""
+async def pause(request: Request, session_id: SessionId, query: Waiting, body: PauseRequest | None = None) -> Response:
+    """Stop the running program at the next line that it reaches: all threads together, or with `stop_scope` thread the
+    one in `thread_id`. Waits two seconds unless told otherwise; if a thread is busy in a call, `message` says where."""
     return await resume(request, session_id, "pause", query, body)
 
 
@@ -74,8 +75,8 @@ async def pause(request: Request, session_id: SessionId, query: Waiting, body: R
 async def step_over(
     request: Request, session_id: SessionId, query: Waiting, body: StepRequest | None = None
 ) -> Response:
-    """Run the current line, calls included, and stop at the next. Other threads run meanwhile. Waits unless told
-    otherwise."""
+    """Run the current line, calls included, and stop at the next. Other threads run meanwhile, unless `single_thread`
+    is true. Waits unless told otherwise."""
     return await resume(request, session_id, "step_over", query, body)
 
 

@@ -9,7 +9,7 @@ import re
 import time
 from typing import Any
 
-from ..adapters.base import Adapter, Asked, Bound, Frames, StopEvent
+from ..adapters.base import Adapter, Asked, Bound, Frames, Go, StopEvent
 from ..adapters.processes import ExitStatus
 from ..errors import RelayError
 from .breakpoints import BreakpointTable
@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 LIBRARY = re.compile(r"^<|[/\\](site|dist)-packages[/\\]|[/\\][Ll]ib(64)?[/\\]python\d[^/\\]*[/\\]")
 """Paths of modules that are not the user's own"""
+ROUTINE = frozenset({"step", "pause", "entry"})
+"""Reasons of stops that somebody asked for: when another stop comes before them there is nothing to tell."""
 
 
 class Debuggee:
@@ -33,7 +35,13 @@ class Debuggee:
         self.breakpoints = breakpoints
         self.output = Output(log)
         self.state = State.CREATED
+        self.stop_scope = "all"
         self.stop: Stop | None = None
+        """the one that is looked at when no thread is named"""
+        self.stops: dict[int, Stop] = {}
+        """threads that stand at a stop of their own, in the order in which they came there"""
+        self.stacks: dict[int, Frames] = {}
+        """of halted threads, as far as they were asked for"""
         self.end: End | None = None
         self.ended_at: float | None = None
         self.ending: str | None = None
@@ -44,6 +52,14 @@ class Debuggee:
         """names of loaded modules by path"""
         self.last_activity = time.monotonic()
         self.run = Run()
+        """what comes of it belongs to whoever waits for the program, not for one thread"""
+        self._runs: list[Run] = []
+        """those that nothing has come of yet"""
+        self.changes = 0
+        """how often threads stopped or were let go"""
+        self._seen = 0
+        """number of the last stop"""
+        self._serial = 0
         self._stops: asyncio.Queue[tuple[StopEvent, Asked]] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
         self._condition_errors: dict[int, str] = {}
@@ -96,6 +112,10 @@ class Debuggee:
     def on_thread(self, reason: str, thread_id: int) -> None:
         self.touch()
         self.log.add("thread", {"reason": reason, "thread_id": thread_id})
+        if reason == "exited":
+            for run in [run for run in self._runs if run.thread_id == thread_id]:
+                run.end_of_thread()
+                self._runs.remove(run)
 
     def on_module(self, reason: str, module: dict[str, Any]) -> None:
         if module.get("path"):
@@ -137,7 +157,8 @@ class Debuggee:
             frames = await adapter.stack(event.thread_id, asked)
             if not frames and event.reason == "exception":
                 # Raised outside of the program, such as "no module of that name": it has nothing to look at.
-                await adapter.resume(event.thread_id)
+                self._seen = max(self._seen, event.number)
+                await adapter.resume(event.thread_id, self._new_go(alone=self.stop is not None))
                 return
             if event.reason == "exception" and frames:
                 exception = await adapter.exception(frames[0]["id"])
@@ -147,14 +168,45 @@ class Debuggee:
             return
         adapter.drain()  # what the program printed before is in its pipes already
         self.output.flush()
-        left = self.run.leaving if event.reason == "step" else None
-        stop = Stop(event, frames, self._count_hits(event, frames), exception, left)
+        stop = Stop(event, frames, self._count_hits(event, frames), exception, self._left_by(event))
         errors = [self._condition_errors.pop(number, None) for number in event.hit_numbers]
         stop.note = next((f"Condition raised {error}" for error in errors if error), None)
+        self._arrived(stop)
+
+    def _left_by(self, event: StopEvent) -> str | None:
+        """The function that a step out has left."""
+        runs = [run for run in self._runs if run.thread_id in (None, event.thread_id)]
+        return next((run.leaving for run in runs if run.leaving), None) if event.reason == "step" else None
+
+    def _arrived(self, stop: Stop) -> None:
+        """What somebody waits for is told at once; else it waits its turn, and whoever is looked at stays in focus."""
+        self.changes += 1
+        self._seen = max(self._seen, stop.event.number)
+        standing = self.stops.get(stop.thread_id)
+        if standing is not None and stop.reason == "pause":
+            stop = standing  # it only speaks for a program whose running threads are busy
+        self.stops[stop.thread_id] = stop
+        self.stacks[stop.thread_id] = stop.frames
+        if self.stop is None or any(run.ends_with(stop) for run in self._runs):
+            self._tell(stop)
+            return
+        stop.is_told = stop.reason in ROUTINE
+        if self.stop_scope == "thread":
+            self._log_stop(stop)
+
+    def _tell(self, stop: Stop) -> None:
         self.stop, self.state = stop, State.PAUSED
         self.touch()
-        self.log.add("stopped", stop.to_event())
-        self.run.finish(stop)
+        self._log_stop(stop)
+        over = [run for run in self._runs if run.ends_with(stop)]
+        self._runs = [run for run in self._runs if run not in over]
+        for run in over:
+            run.finish(stop)
+
+    def _log_stop(self, stop: Stop) -> None:
+        if not stop.is_logged:
+            stop.is_logged = True
+            self.log.add("stopped", stop.to_event())
 
     def _count_hits(self, event: StopEvent, frames: Frames) -> list[str]:
         hit = [bp for number in event.hit_numbers if (bp := self.breakpoints.by_number(number))]
@@ -178,11 +230,14 @@ class Debuggee:
             self.end = End(end.status, self.end.reason)  # it ran on for a while without its debugger
         if self.state in ENDED or self.state is State.CREATED:
             return
-        self.end, self.stop, self.ended_at = end, None, time.monotonic()
+        self.end, self.ended_at = end, time.monotonic()
+        self._forget_places()
         self.state = State.TERMINATED
         self.touch()
         self.log.add("terminated", end.to_event())
-        self.run.finish(end)
+        runs, self._runs = self._runs, []
+        for run in [*runs, self.run]:
+            run.finish(end)
 
     def _forget_stops(self) -> None:
         if self._pump is not None:
@@ -195,16 +250,85 @@ class Debuggee:
         self.output.finish()
         self._forget_stops()
         self._early_end = None
-        self.state, self.stop, self.adapter = State.CREATED, None, None
+        self._forget_places()
+        self.state, self.adapter, self._runs, self._seen, self._serial = State.CREATED, None, [], 0, 0
 
     # Running and waiting.
 
     def begin_run(self, state: State = State.RUNNING, leaving: str | None = None) -> Run:
         """From now on the next stop or end belongs to this run, whoever waits for it."""
-        self.run = Run(leaving)
-        self.state, self.stop = state, None
-        self.touch()
+        for run in self._runs:
+            run.thread_id = None  # who waits for one thread gets what comes of all
+        self._forget_places()
+        self.state, self.run = state, self.new_run(leaving)
         return self.run
+
+    def new_run(self, leaving: str | None = None, thread_id: int | None = None) -> Run:
+        run = Run(leaving, thread_id, self._serial)
+        self._runs.append(run)
+        self.touch()
+        return run
+
+    def _forget_places(self) -> None:
+        self.changes += 1
+        self.stop, self.stops, self.stacks = None, {}, {}
+
+    def _new_go(self, alone: bool = False, keep: tuple[int, ...] = ()) -> Go:
+        self._serial += 1
+        return Go(self._seen, self._serial, alone, keep)
+
+    def let_go(self, thread_id: int, leaving: str | None = None) -> tuple[Run, Go | None]:
+        """All threads, but none at a stop that nobody was told of: the next of those is what comes of it.
+
+        Where threads stop together, nothing moves before each of their stops was told.
+        """
+        waiting = self._told_of(self.stop)
+        go = None
+        if waiting and self.stop_scope == "all":
+            run = self.new_run()
+        else:
+            kept = {stop.thread_id: stop for stop in waiting}
+            stacks = self.stacks
+            go = self._new_go(keep=tuple(kept))
+            run = self.begin_run(leaving=leaving)
+            self.stops, self.stacks = kept, {thread: stacks[thread] for thread in kept}
+        self.log.add("continued", {"thread_id": thread_id, "all_threads_continued": not waiting})
+        if waiting:
+            self._tell(waiting[0])
+        return run, go
+
+    def let_go_alone(self, thread_id: int, focus: Stop | None, leaving: str | None = None) -> tuple[Run, Go]:
+        """One thread, while the others do what they do; `focus` is a halted one to be looked at meanwhile."""
+        self._told_of(self.stop)
+        self.changes += 1
+        go = self._new_go(alone=True)
+        self.stops.pop(thread_id, None)
+        self.stacks.pop(thread_id, None)
+        run = self.new_run(leaving, thread_id)
+        self.stop, self.state = focus, State.PAUSED if focus else State.RUNNING
+        if focus is not None:
+            self.stacks[focus.thread_id] = focus.frames
+        elif self.run.is_over:
+            self.run = self.new_run()
+        self.log.add("continued", {"thread_id": thread_id, "all_threads_continued": False})
+        return run, go
+
+    def _told_of(self, stop: Stop | None) -> list[Stop]:
+        """Whoever goes on has seen the stop in focus; the others that nobody has seen, the oldest first."""
+        if stop is not None:
+            stop.is_told = True
+        return [stop for stop in self.stops.values() if not stop.is_told]
+
+    def next_focus(self, thread_id: int) -> Stop | None:
+        """The stop to look at when that thread goes on alone."""
+        others = [stop for stop in self.stops.values() if stop.thread_id != thread_id]
+        if not others:
+            return None
+        return next((stop for stop in others if not stop.is_told), others[-1])
+
+    def is_at(self, thread_id: int, frames: Frames) -> bool:
+        """Whether a thread still is where these frames were seen."""
+        return self.stacks.get(thread_id) is frames
 
     def started(self) -> None:
         """The launch is through; the program may have stopped or ended by now."""
@@ -214,10 +338,11 @@ class Debuggee:
             end, self._early_end = self._early_end, None
             self.finish(end)
 
-    def undo_run(self, stop: Stop) -> None:
+    def undo_run(self, run: Run, stop: Stop) -> None:
         """The debugger refused to resume: it is still where it was."""
-        if self.state is State.RUNNING:
-            self.state, self.stop = State.PAUSED, stop
-            self.log.add("stopped", stop.to_event())
-            self.run.finish(stop)
-
+        if not run.is_over and self.state in (State.RUNNING, State.PAUSED):
+            self.changes += 1
+            self.stops[stop.thread_id], self.stacks[stop.thread_id] = stop, stop.frames
+            stop.is_logged = False
+            self._tell(stop)
+            run.finish(stop)

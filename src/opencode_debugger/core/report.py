@@ -81,7 +81,7 @@ class Reporter:
         try:
             answer = await self._debuggee.require_adapter().report(stop.frames[0]["id"], budget // 2, LOCALS_MAX)
         except RelayError as error:
-            if self._debuggee.stop is stop:
+            if self._debuggee.is_at(stop.thread_id, stop.frames):
                 _omit(report, f"locals: {error.message}", "GET /sessions/{id}/frames/0/variables")
             return  # else another client has resumed it: what is above was true at the stop
         if "return_value" in wanted and stop.left is not None:

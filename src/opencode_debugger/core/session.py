@@ -11,7 +11,7 @@ from typing import Any
 
 from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..errors import RelayError
-from . import inspection
+from . import inspection, threads
 from .breakpoints import BreakpointTable
 from .debuggee import Debuggee
 from .events import EventLog, timestamp
@@ -22,7 +22,7 @@ from .report import Reporter
 from .settings import Config
 from .starting import Starting
 from .state import LIVE, State
-from .stops import End, Stop
+from .stops import End
 
 GRACE = 2.0
 
@@ -64,7 +64,8 @@ class Session:
             "step_into": partial(self.execution.step, "step_into"),
             "step_out": partial(self.execution.step, "step_out"),
             "report": self.execution.report,
-            "threads": partial(inspection.threads, self.debuggee),
+            "threads": partial(threads.threads, self.debuggee),
+            "tasks": partial(threads.tasks, self.debuggee),
             "stack_trace": partial(inspection.stack_trace, self.debuggee),
             "scopes": partial(inspection.scopes, self.debuggee),
             "variables": partial(inspection.variables, self.debuggee),
@@ -93,6 +94,7 @@ class Session:
                 "project_root": self.config.project_root or os.getcwd(),
                 "python_path": self.config.interpreter,
                 "stop_on_entry": self.config.stop_on_entry,
+                "stop_scope": self.config.stop_scope,
             },
             "program": self.starting.program,
             "pid": self.adapter.pid if self.state in LIVE else None,
@@ -141,27 +143,20 @@ class Session:
         if stop is not None:
             answer["reason"] = stop.reason
         if self.state in LIVE:
-            await self._add_threads(answer, stop)
+            await self._add_threads(answer)
         return answer
 
-    async def _add_threads(self, answer: dict[str, Any], stop: Stop | None) -> None:
+    async def _add_threads(self, answer: dict[str, Any]) -> None:
+        before = self.debuggee.changes
         with contextlib.suppress(RelayError):
-            listed = (await inspection.threads(self.debuggee))["threads"]
-            if self.debuggee.stop is not stop:
+            rows = await threads.overview(self.debuggee)
+            if self.debuggee.changes != before:
                 return  # it has moved on: what is above was true when asked
             answer["all_threads"] = [
-                {"thread_id": thread["id"], "name": thread["name"], "status": thread["status"]} for thread in listed
+                {("thread_id" if name == "id" else name): row[name] for name in row if name != "is_current"}
+                for row in rows
             ]
-            answer["stopped_threads"] = [
-                {
-                    "thread_id": thread["id"],
-                    "name": thread["name"],
-                    "breakpoint_id": next(iter(stop.hit_ids), None),
-                    "location": stop.location,
-                }
-                for thread in listed
-                if stop and thread["id"] == stop.thread_id
-            ]
+            answer["stopped_threads"] = threads.stopped_threads(self.debuggee, rows)
 
     def ping(self) -> dict[str, Any]:
         info = self.info()

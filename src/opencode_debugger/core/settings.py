@@ -27,6 +27,7 @@ class Config:
     python_path: str | None = None
     timeout_seconds: float | None = None
     stop_on_entry: bool = False
+    stop_scope: str = "all"
     breakpoints: list[dict[str, Any]] = field(default_factory=list)
     """to restore"""
     limits: Limits = field(default_factory=Limits)

@@ -51,6 +51,7 @@ class Starting:
         self._debuggee.require("launch")
         spec = launch_spec(self._config, **wishes)
         run = self._debuggee.begin_run(State.LAUNCHING)
+        self._debuggee.stop_scope = spec.stop_scope
         try:
             await self._adapter.check_launch(spec)
             await self._placement.verify_pending()
@@ -75,6 +76,7 @@ class Starting:
         host: str | None = None,
         port: int | None = None,
         connect_timeout: float = 10,
+        stop_scope: str | None = None,
         wait: Wait = None,
     ) -> dict[str, Any]:
         self._debuggee.require("attach")
@@ -84,8 +86,10 @@ class Starting:
                 f"Attaching to process {pid} by its id is not available",
                 suggestion="Start it with: python -m debugpy --listen 127.0.0.1:PORT script.py, and attach to the port",
             )
-        spec = AttachSpec(host or "localhost", port, connect_timeout)
+        scope = stop_scope or self._config.stop_scope
+        spec = AttachSpec(host or "localhost", port, connect_timeout, stop_scope=scope)
         run = self._debuggee.begin_run(State.LAUNCHING)
+        self._debuggee.stop_scope = scope
         self.started_at = time.monotonic()
         try:
             async with self._placement.changing:
@@ -121,6 +125,7 @@ def launch_spec(
     python_args: list[str] | None = None,
     python_path: str | None = None,
     just_my_code: bool = False,
+    stop_scope: str | None = None,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
@@ -138,6 +143,7 @@ def launch_spec(
         interpreter_args=python_args or [],
         stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
         just_my_code=just_my_code,
+        stop_scope=stop_scope or config.stop_scope,
     )
 
 

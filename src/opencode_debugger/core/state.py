@@ -32,6 +32,7 @@ ALLOWED: dict[str, frozenset[State]] = {
     "step_into": ONLY_PAUSED,
     "step_out": ONLY_PAUSED,
     "threads": LIVE,
+    "tasks": LIVE,
     "stack_trace": ONLY_PAUSED,
     "scopes": ONLY_PAUSED,
     "variables": ONLY_PAUSED,
@@ -42,6 +43,7 @@ ALLOWED: dict[str, frozenset[State]] = {
 
 SAID: dict[str, str] = {
     "threads": "list threads",
+    "tasks": "list tasks",
     "stack_trace": "get the stack trace",
     "scopes": "get scopes",
     "variables": "get variables",

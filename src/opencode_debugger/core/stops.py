@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..adapters.base import StopEvent
@@ -31,8 +31,9 @@ class Stop:
     """the function that was stepped out of"""
     note: str | None = None
     """what else there is to say about it, such as a condition that raised"""
-    stacks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    """stacks of other threads that were asked for"""
+    is_told: bool = False
+    """whether a client has seen it: one that nobody was told of is not left by a continue"""
+    is_logged: bool = False
 
     @property
     def thread_id(self) -> int:

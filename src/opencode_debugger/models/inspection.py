@@ -1,22 +1,50 @@
-"""Answers about a paused program: threads, frames, scopes, variables, evaluation."""
+"""Answers about a program: threads, tasks, frames, scopes, variables, evaluation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .documented import Described, doc
+from .sessions import Location
 
 
 class Thread(Described):
     id: int = doc("Identifier of the thread.", 1, ...)
     name: str = doc("Its name.", "MainThread", ...)
-    status: str = doc("running or paused; all threads have the same.", "paused", ...)
-    is_current: bool = doc("Whether it is the thread that stopped.", True, ...)
+    status: str = doc("running or paused.", "paused", ...)
+    is_current: bool = doc("Whether it is the thread that is looked at when none is named.", True, ...)
+    location: Location | None = doc("Where it is; only of a paused one.")
 
 
 class ThreadList(Described):
     threads: list[Thread] = doc("Every thread of the program.", None, ...)
-    stopped_thread_id: int | None = doc("Thread that stopped.", 1)
+    stopped_thread_id: int | None = doc("Thread that is looked at when none is named.", 1)
+
+
+class TaskPlace(Described):
+    path: str = doc("Source file.", "/home/dev/myproject/main.py", ...)
+    line: int = doc("Line (1-indexed).", 42, ...)
+    function: str = doc("Function or coroutine.", "fetch", ...)
+
+
+class AsyncTask(Described):
+    id: int = doc("Number of the task; it keeps it while it lives.", 1, ...)
+    name: str = doc("Its name.", "Task-1", ...)
+    state: str = doc("running, pending, finished, failed or cancelled.", "pending", ...)
+    coroutine: str = doc("What it runs.", "main.<locals>.fetch", ...)
+    awaiting: list[TaskPlace] = doc("Coroutines that await each other, the innermost first.", None, ...)
+    waits_for: str | None = doc("What the innermost waits for; null if it runs or is over.", "sleep(10)")
+    created: TaskPlace | None = doc("Where it was made; null if that was not seen.")
+    thread_id: int | None = doc("Thread of its event loop, while that runs.", 1)
+    is_current: bool = doc("Whether its event loop runs it now.", False, ...)
+
+
+class TaskList(Described):
+    tasks: list[AsyncTask] = doc("Tasks of every event loop, unfinished ones first.", None, ...)
+    total: int = doc("How many there are in all.", 2, ...)
+    offset: int = doc("How many were skipped.", 0, ...)
+    limit: int = doc("How many a page has at most.", 100, ...)
+    has_more: bool = doc("Whether there is another page.", False, ...)
 
 
 class FrameSource(Described):
@@ -38,6 +66,7 @@ class StackTrace(Described):
     thread_id: int = doc("Thread of these frames.", 1, ...)
     frames: list[Frame] = doc("Frames, top first.", None, ...)
     total_frames: int = doc("How many frames the stack has.", 3, ...)
+    running: bool | None = doc("True if the thread was running: it may have gone on since.", True)
 
 
 class VariableScope(Described):

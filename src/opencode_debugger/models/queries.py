@@ -79,6 +79,11 @@ class ThreadStackQuery(StackQuery):
     thread_id: Integer | None = Field(None, description="Thread; the stopped thread if left out.")
 
 
+class TasksQuery(QueryModel):
+    offset: Integer = Field(0, description="How many to skip.")
+    limit: Limit = Field(100, description="How many to return at most.")
+
+
 class FrameThreadQuery(QueryModel):
     thread_id: Integer | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
 

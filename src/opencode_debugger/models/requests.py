@@ -27,7 +27,14 @@ FIELDS = (
     "Only these parts of the stop report, besides status and place (a list, or names separated by commas): location, "
     "source, locals, changes, stack, exception, breakpoints, return_value, output. Everything if left out."
 )
+STOP_SCOPE = (
+    "What a stop halts: all (every thread of the program) or thread (only the thread that stops; each reports its own "
+    "stop, and the others run on)."
+)
 BUDGET = "About how many characters the stop report may have; what is left out is named in it."
+
+
+StopScope = Literal["all", "thread"]
 
 
 def exactly_one_of(*names: str) -> dict[str, Any]:
@@ -63,6 +70,7 @@ class CreateSessionRequest(RequestModel):
         None, ge=1, le=1440, description="Minutes without activity after which the session expires (default 60)."
     )
     stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
+    stop_scope: StopScope = Field("all", description=STOP_SCOPE)
     restore_breakpoints: bool = Field(True, description="Set the breakpoints saved for this project_root again.")
 
 
@@ -75,22 +83,39 @@ class WaitOptions(RequestModel):
 class ContinueThreadRequest(WaitOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 30}]})
 
+    single_thread: Literal[True] = Field(True, description="Always so: only this thread runs on.")
+
+    def params(self) -> dict[str, Any]:
+        return self.model_dump(exclude_none=True, exclude={"single_thread"})
+
 
 class ResumeRequest(WaitOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 30}]})
 
     thread_id: Identifier | None = Field(
+        None, description="Only this thread runs on; the others stay halted and can be looked at. All if left out."
+    )
+    single_thread: bool | None = Field(
         None,
-        description="A thread of the program. Whether given or not, all threads run on, or pause, together: one thread "
-        "alone cannot be continued or paused in this version.",
+        description="true: only the thread in thread_id, or the stopped one, runs on. Left out it is true if there is "
+        "a thread_id.",
+    )
+
+
+class PauseRequest(WaitOptions):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 5}]})
+
+    thread_id: Identifier | None = Field(
+        None, description="Thread to pause. With stop_scope all the others pause with it, else only this one."
     )
 
 
 class StepRequest(WaitOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"granularity": "line"}]})
 
-    thread_id: Identifier | None = Field(
-        None, description="Thread to step; the stopped thread if left out. The others run meanwhile."
+    thread_id: Identifier | None = Field(None, description="Thread to step; the stopped thread if left out.")
+    single_thread: bool = Field(
+        False, description="true: the other threads stay halted meanwhile. With stop_scope thread it is always so."
     )
     granularity: Literal["line", "statement"] = Field("line", description="Has no effect: steps go by lines.")
 
@@ -143,6 +168,7 @@ class LaunchRequest(WaitOptions):
     python_args: list[Argument] = Field(default=[], max_length=100, description="Arguments of the interpreter itself.")
     python_path: PathText | None = Field(None, description="Interpreter for this program; the session's if left out.")
     just_my_code: bool = Field(False, description="Leave libraries out of stacks and steps.")
+    stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " The session's choice if left out.")
 
     @model_validator(mode="after")
     def one_program(self) -> Self:
@@ -163,6 +189,7 @@ class AttachRequest(RequestModel):
     host: ShortText | None = Field(None, description="Where debugpy listens (default localhost).")
     port: int | None = Field(None, ge=1, le=65535, description="Port on which debugpy listens.")
     connect_timeout: int = Field(10, ge=1, le=300, description="Seconds to wait for the connection.")
+    stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " The session's choice if left out.")
     wait: Wait = Field(None, description=WAIT)
 
     @model_validator(mode="after")

@@ -13,6 +13,7 @@ class SessionConfig(Described):
     project_root: str | None = doc("Root directory of the project.", "/home/dev/myproject")
     python_path: str | None = doc("Interpreter that runs the program.", "/usr/bin/python3")
     stop_on_entry: bool = doc("Whether the program pauses at its first line.", False)
+    stop_scope: str | None = doc("What a stop halts unless a launch says otherwise: all or thread.", "all")
 
 
 class Program(Described):
@@ -93,8 +94,12 @@ class SessionStatus(Described):
     status: str = doc("State, one of those of the session.", "paused", ...)
     reason: str | None = doc("Why it is paused, or how it ended.", "breakpoint")
     location: Location | None = doc("Where it is paused.")
-    stopped_threads: list[dict[str, Any]] | None = doc("The thread that stopped, with its location.")
-    all_threads: list[dict[str, Any]] | None = doc("Every thread with its state.")
+    stopped_threads: list[dict[str, Any]] | None = doc(
+        "Every thread that stands at a stop of its own: thread_id, name, breakpoint_id, reason, location."
+    )
+    all_threads: list[dict[str, Any]] | None = doc(
+        "Every thread: thread_id, name, status (running or paused) and, of paused ones, location."
+    )
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
     exception: ExceptionInfo | None = doc("Exception it stopped on.")

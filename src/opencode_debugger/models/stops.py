@@ -43,7 +43,9 @@ class StopReport(Described):
     current_location: Location | None = doc("Where it is paused.")
     thread_id: int | None = doc("Thread that stopped.", 1)
     timed_out: bool | None = doc("True when the wait ended before the program stopped.", True)
-    message: str | None = doc("More about a wait that ended too early.")
+    message: str | None = doc(
+        "More about a wait that ended too early, or about a thread that runs while others are halted."
+    )
     note: str | None = doc("More about the stop, such as a condition that raised.")
     reason: str | None = doc("How the program ended.", "exited")
     exit_code: int | None = doc("Exit code of a program that ended.", 0)

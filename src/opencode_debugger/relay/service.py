@@ -145,6 +145,7 @@ class Relay:
                 "python_path": options.get("python_path"),
                 "timeout_seconds": minutes * 60 if minutes else None,
                 "stop_on_entry": options.get("stop_on_entry", False),
+                "stop_scope": options.get("stop_scope", "all"),
                 "breakpoints": self._breakpoints.load(root) if restore and root else [],
                 "limits": self._settings.settings_for_runner(),
             }

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from ...dap.channel import Channel
 from ...dap.messages import Event
 from ...errors import RelayError
-from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Groups, LaunchSpec, Listener, StopEvent
+from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Go, Groups, LaunchSpec, Listener, StopEvent
 from ..conversation import Conversation
 from ..processes import ExitStatus, Program, end_others
 from . import interpreter as interpreters
@@ -44,6 +45,15 @@ VALUES = 1.0
 CHAINED = "[Chained Exc: "
 """Names of frames that debugpy adds below the real ones for the causes of an exception; its traceback has them."""
 REFERENCES_PER_LAUNCH = 1_000_000
+FIELD = "ocdb"
+"""What we add to DAP's messages, for our code inside the program."""
+
+
+def scope_options(stop_scope: str) -> dict[str, Any]:
+    """debugpy halts all threads and lets all go unless told otherwise."""
+    if stop_scope == "all":
+        return {}
+    return {"stopAllThreadsOnSuspend": False, "steppingResumesAllThreads": False}
 
 
 class DebugpyAdapter:
@@ -100,7 +110,8 @@ class DebugpyAdapter:
                 raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
             self.pid = self._program.pid
             self._converse(await launching.connection(callback, self._program, self._launch_timeout))
-        await self._configure("launch", {"stopOnEntry": spec.stop_on_entry}, spec.just_my_code, breakpoints, stop_on)
+        options = {"stopOnEntry": spec.stop_on_entry, **scope_options(spec.stop_scope)}
+        await self._configure("launch", options, spec.just_my_code, breakpoints, stop_on)
 
     def _new_channel(self) -> Channel:
         channel = Channel(lambda event: self._event(channel, event))
@@ -116,7 +127,8 @@ class DebugpyAdapter:
         try:
             async with asyncio.timeout(spec.connect_timeout):
                 self._converse(await self._dial(spec.host, spec.port))
-                await self._configure("attach", {}, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
+                options = scope_options(spec.stop_scope)
+                await self._configure("attach", options, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
         except TimeoutError:
             raise RelayError(
                 "ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} within {spec.connect_timeout:g} s"
@@ -223,12 +235,14 @@ class DebugpyAdapter:
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         ids = body.get("hitBreakpointIds") or []
+        more = body.get(FIELD) or {}
         self._listener.on_stopped(
             StopEvent(
                 reason=body["reason"],
                 thread_id=body["threadId"],
                 all_threads_stopped=body.get("allThreadsStopped", True),
                 hit_numbers=[self._numbers[id] for id in ids if id in self._numbers],
+                **more,
             )
         )
 
@@ -312,37 +326,50 @@ class DebugpyAdapter:
     async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
         return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
 
-    async def resume(self, thread_id: int) -> None:
+    async def resume(self, thread_id: int, go: Go | None = None) -> None:
         # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
-        await self._go_on("continue", thread_id)
+        await self._go_on("continue", thread_id, go)
 
-    async def step(self, kind: str, thread_id: int) -> None:
-        await self._require_talk().answer(kind, await self._go_on(kind, thread_id))
+    async def step(self, kind: str, thread_id: int, go: Go | None = None) -> None:
+        await self._require_talk().answer(kind, await self._go_on(kind, thread_id, go))
 
-    async def _go_on(self, command: str, thread_id: int) -> Asked:
+    async def _go_on(self, command: str, thread_id: int, go: Go | None) -> Asked:
         talk, probe = self._require_talk(), self._require_probe()
+        arguments: dict[str, Any] = {"threadId": thread_id}
+        if go is not None:
+            arguments[FIELD] = {"thread": thread_id, **asdict(go)}
         async with talk.translated(command):
-            sent = talk.channel.send(command, {"threadId": thread_id})
-        probe.resumed()
+            sent = talk.channel.send(command, arguments)
+        probe.resumed(thread_id if go and go.alone else None, go.keep if go else ())
         return sent
 
     async def pause(self, thread_id: int | None) -> None:
-        await self._request("pause", {"threadId": "*" if thread_id is None else thread_id})
+        if thread_id is None:
+            await self._request("pause", {"threadId": "*"})
+        else:
+            await self._aside("pause", thread=thread_id)  # an adapter in between would pause all
 
     def drain(self) -> None:
         if self._program is not None:
             self._program.drain()
 
     async def threads(self) -> list[dict[str, Any]]:
-        body = await self._request("threads")
-        return list(body["threads"])
+        return list((await self._aside("threads"))["threads"])
+
+    async def look(self, thread_id: int) -> Frames:
+        return list((await self._aside("stack", thread=thread_id))["frames"])
+
+    async def tasks(self, start: int, count: int) -> dict[str, Any]:
+        return dict(await self._aside("tasks", start=start, count=count))
 
     def ask_stack(self, thread_id: int) -> Asked:
         return self._require_talk().send("stackTrace", {"threadId": thread_id})
 
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
-        return [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
+        frames = [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
+        self._require_probe().tracks(thread_id, (frame["id"] for frame in frames))
+        return frames
 
     async def scopes(self, frame: int) -> list[dict[str, Any]]:
         return list((await self._in_frame(frame, "scopes"))["scopes"])

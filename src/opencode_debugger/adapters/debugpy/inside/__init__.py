@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict, Optional, Set
+from typing import Any, Callable, Dict, Iterable, Optional, Set
 
 from . import (
     breakpoints,
@@ -25,9 +25,12 @@ from . import (
     raised,
     stepping,
     stops,
+    tasks,
+    threads,
     values,
     wire,
 )
+from .moves import Moves
 
 EVENT = "ocdb"
 LAUNCHER = "debugpy_launcher.py"
@@ -46,28 +49,30 @@ def prepare() -> None:
     pydev_log._LoggingGlobals._debug_stream = pydev_log.NULL
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
-    stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks):
+    global _stops
+    _stops = stops.install(on_resume=_resumed)
+    for mend in (stepping, raised, wire, forks, tasks):
         mend.install()
     _count_to_the_end()
 
 
 def begin(first_reference: int) -> None:
     """Once per session: a program may be attached to again."""
-    global _resumes
-    _resumes = 0
+    global _moves
+    _moves = Moves()
+    if _stops is not None:
+        _stops.begin()
     handles.start_references_at(first_reference)
     breakpoints.rules.clear()
 
 
-_resumes = 0
-"""How often the relay let the program go on: it counts too, and says for which stop it asks."""
+_moves = Moves()
+_stops: Any = None
 
 
-def _resumed() -> None:
-    global _resumes
-    _resumes += 1
-    elsewhere.KEPT.clear()
+def _resumed(thread_id: Any, kept: Iterable[Any]) -> None:
+    _moves.go(thread_id, kept)
+    elsewhere.forget(thread_id, kept)
 
 
 def send(kind: str, body: Dict[str, Any]) -> None:
@@ -100,10 +105,10 @@ _cancelled: Set[int] = set()
 """Calls that were given up before their thread got to them: it must not run them later, at another stop."""
 
 
-def call(method: str, argument: str, token: int = 0, resumes: Optional[int] = None) -> handles.Reply:
+def call(method: str, argument: str, token: int = 0, thread: int = 0, moves: Optional[int] = None) -> handles.Reply:
     """Answers with an object whose repr is JSON. It keeps what it announces alive; debugpy drops it on resume."""
     reply = handles.Reply()
-    if resumes not in (None, _resumes):
+    if moves is not None and moves < _moves.of(threads.from_dap(thread)):
         return reply.finish({"gone": True})
     if token in _cancelled:
         _cancelled.discard(token)
@@ -118,7 +123,7 @@ def call(method: str, argument: str, token: int = 0, resumes: Optional[int] = No
     return reply.finish(answer)
 
 
-def call_elsewhere(method: str, argument: str, token: int, resumes: int, frame_id: int) -> handles.Reply:
+def call_elsewhere(method: str, argument: str, token: int, thread: int, moves: int, frame_id: int) -> handles.Reply:
     """The same for a frame of a thread that cannot run anything now; what it assigns does not reach the frame.
 
     Says only that it has begun: the answer comes as an event, for nothing may hold up the thread that asks.
@@ -130,10 +135,10 @@ def call_elsewhere(method: str, argument: str, token: int, resumes: int, frame_i
     def work() -> None:
         _elsewhere[threading.get_ident()] = frame
         try:
-            reply = call(method, argument, token, resumes)
+            reply = call(method, argument, token, thread, moves)
         finally:
             del _elsewhere[threading.get_ident()]
-        elsewhere.KEPT.append(reply)
+        elsewhere.keep(threads.from_dap(thread), reply)
         send("answer", {"token": token, "text": reply.text})
 
     elsewhere.run(work)
@@ -235,6 +240,26 @@ def _interrupt(reply: handles.Reply, token: int) -> Any:
     return {"interrupted": interrupts.interrupt(thread)}
 
 
+def _listed(reply: handles.Reply) -> Any:
+    return {"threads": threads.listed(_stops)}
+
+
+def _stack(reply: handles.Reply, thread: int) -> Any:
+    return {"frames": threads.stack(_stops, thread)}
+
+
+def _pause(reply: handles.Reply, thread: int) -> Any:
+    import pydevd
+    from _pydevd_bundle.pydevd_api import PyDevdAPI
+
+    PyDevdAPI().request_suspend_thread(pydevd.get_global_debugger(), threads.from_dap(thread))
+    return {}
+
+
+def _tasks(reply: handles.Reply, start: int, count: int) -> Any:
+    return tasks.listed(start, count)
+
+
 METHODS: Dict[str, Callable[..., Any]] = {
     "scopes": _scopes,
     "children": _children,
@@ -245,4 +270,8 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "define": _define,
     "counts": _counts,
     "interrupt": _interrupt,
+    "threads": _listed,
+    "stack": _stack,
+    "pause": _pause,
+    "tasks": _tasks,
 }
