@@ -143,6 +143,11 @@ class LaunchRequest(WaitOptions):
     python_args: list[Argument] = Field(default=[], max_length=100, description="Arguments of the interpreter itself.")
     python_path: PathText | None = Field(None, description="Interpreter for this program; the session's if left out.")
     just_my_code: bool = Field(False, description="Leave libraries out of stacks and steps.")
+    debug_subprocesses: bool = Field(
+        False,
+        description="Debug the Python processes that it starts or forks too: each becomes a session of its own, with "
+        "parent_session_id and the same breakpoints.",
+    )
 
     @model_validator(mode="after")
     def one_program(self) -> Self:

@@ -22,7 +22,9 @@ from . import (
     forks,
     handles,
     interrupts,
+    joining,
     raised,
+    spawning,
     stepping,
     stops,
     values,
@@ -47,8 +49,9 @@ def prepare() -> None:
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks):
+    for mend in (stepping, raised, wire, forks, joining):
         mend.install()
+    spawning.install(send)
     _count_to_the_end()
 
 
@@ -58,6 +61,27 @@ def begin(first_reference: int) -> None:
     _resumes = 0
     handles.start_references_at(first_reference)
     breakpoints.rules.clear()
+
+
+def begin_family(config: Dict[str, Any]) -> None:
+    """What becomes of the processes that this one starts; in a child, also what it is itself."""
+    if config.get("command"):
+        joining.about.update({name: config[name] for name in ("kind", "target", "args", "command")})
+    if config["subprocesses"]:
+        own = ("kind", "target", "args", "executable", "command", "is_marked")
+        spawning.STATE.config = {name: value for name, value in config.items() if name not in own}
+        spawning.STATE.rejoin = lambda: joining.rejoin(_renew)
+
+
+def _renew() -> None:
+    """In a forked child: nothing of what the parent was asked is asked of it."""
+    begin(1000)
+    stops.renew()
+    stepping.install()
+    interrupts.renew()
+    elsewhere.KEPT.clear()
+    for known in (_threads, _cancelled, _elsewhere):
+        known.clear()
 
 
 _resumes = 0
@@ -85,6 +109,8 @@ def _count_to_the_end() -> None:
     def dispose_and_kill_all_pydevd_threads(self: Any, *args: Any, **kwargs: Any) -> None:
         if breakpoints.rules and not self.pydb_disposed:
             send("hits", {"hits": breakpoints.counts()})
+        if joining.about and not self.pydb_disposed:
+            send("exiting", {"code": joining.exit_code})
         dispose(self, *args, **kwargs)
 
     pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
@@ -235,7 +261,12 @@ def _interrupt(reply: handles.Reply, token: int) -> Any:
     return {"interrupted": interrupts.interrupt(thread)}
 
 
+def _about(reply: handles.Reply) -> Any:
+    return joining.describe()
+
+
 METHODS: Dict[str, Callable[..., Any]] = {
+    "about": _about,
     "scopes": _scopes,
     "children": _children,
     "locals": _locals,

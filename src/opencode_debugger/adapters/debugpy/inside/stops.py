@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Callable, List
 
 _installed = False
+_stops: List[Any] = []
 
 
 def install(on_resume: Callable[[], None]) -> None:
@@ -19,6 +20,12 @@ def install(on_resume: Callable[[], None]) -> None:
     if not _installed:
         _installed = True
         _install(on_resume)
+
+
+def renew() -> None:
+    """In a forked child: what had stopped was the parent."""
+    for stops in _stops:
+        stops.outstanding, stops.letting_go, stops.waiting = False, False, []
 
 
 def _install(on_resume: Callable[[], None]) -> None:
@@ -32,6 +39,7 @@ def _install(on_resume: Callable[[], None]) -> None:
     stops = Stops(
         pydevd_thread_lifecycle, pydevd_net_command_factory_json.NetCommandFactoryJson._STEP_REASONS, on_resume
     )
+    _stops.append(stops)
     notifier.on_thread_suspend = _as_method(stops.on_thread_suspend)
     notifier.on_thread_resume = _as_method(stops.on_thread_resume)
     notifier._notify_after_timeout = _as_method(stops.on_pause_timeout)
