@@ -48,6 +48,8 @@ class Debuggee:
         """of a child: the program itself, which lives as long as anything happens to one of them"""
         self.on_spawned: Callable[[dict[str, Any]], None] = lambda notice: None
         self.on_child: Callable[[Arrival], None] = lambda arrival: arrival.let_go()
+        self.is_expecting: Callable[[], bool] = lambda: False
+        """whether children are on their way that will be debugged"""
         self.run = Run()
         self._stops: asyncio.Queue[tuple[StopEvent, Asked]] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None

@@ -53,6 +53,7 @@ class Family:
     def _listen_to(self, session: Session) -> None:
         session.debuggee.on_spawned = lambda notice: self._spawned(session, notice)
         session.debuggee.on_child = self._arrived
+        session.debuggee.is_expecting = lambda: bool(self._tasks)
 
     def find(self, session_id: str | None) -> Session:
         if session_id is None:
@@ -127,7 +128,11 @@ class Family:
     def _later(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._settled)
+
+    def _settled(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self.root.adapter.settle()
 
     async def _welcome(self, arrival: Arrival) -> None:
         """Each is answered at once, or let go: a child that nobody answers hangs, and its parent with it."""
@@ -148,6 +153,7 @@ class Family:
     async def _join(self, arrival: Arrival, about: dict[str, Any]) -> None:
         parent = self._parent_of(about)
         child = self._new_session(parent, about)
+        await child.placement.restore([])
         await child.starting.join(arrival, about, parent.starting)
         self.members[child.id] = child
         self._parents[child.id] = parent.id

@@ -113,7 +113,7 @@ class Relay:
         logger.info("session %s found again", folder.name)
         held = Held(handle, described["project_root"], described["info"])
         self._hold(held)
-        for child in described["children"]:
+        for child in described.get("children", []):
             self._hold_child(handle, child)
         for method, params in early:
             self._noticed(held, method, params)
@@ -122,7 +122,7 @@ class Relay:
         final = folder / FINAL
         if final.exists():
             with contextlib.suppress(msgspec.DecodeError, KeyError, OSError):
-                self._bury(msgspec.json.decode(final.read_bytes()))
+                self._bury(folder.name, msgspec.json.decode(final.read_bytes()))
         await asyncio.to_thread(end_marked, folder.name)
         shutil.rmtree(folder, ignore_errors=True)
         reap()
@@ -217,15 +217,16 @@ class Relay:
         if method == "expired":
             logger.info("session %s expired", handle.session_id)
             handle.is_ending = True
-            self._bury(params)
+            self._bury(handle.session_id, params)
         elif method == "child":
             self._hold_child(handle, params)
         elif method == "child_gone":
             self._sessions.pop(params["session_id"], None)
 
-    def _bury(self, last: dict[str, Any]) -> None:
-        for session_id, words in last.items():
-            self._tombstones.add(session_id, words["last_status"], words["reason"], words["name"])
+    def _bury(self, session_id: str, last: dict[str, Any]) -> None:
+        self._tombstones.add(session_id, last["last_status"], last["reason"], last["name"])
+        for child_id, words in last.get("children", {}).items():
+            self._bury(child_id, words)
 
     def _lost(self, held: Held) -> None:
         """The runner is gone: as planned, or its session has failed."""

@@ -187,11 +187,11 @@ class Server:
 
     async def _expire(self) -> None:
         if self.session is not None:
-            members = self.session.family.members
-            last = {
+            words = {
                 session.id: {"last_status": str(session.state), "reason": "timeout", "name": session.config.name}
-                for session in members.values()
+                for session in self.session.family.members.values()
             }
+            last = {**words.pop(self.session.id), "children": words}
             await self.session.end("timeout")
             (self.folder / FINAL).write_bytes(msgspec.json.encode(last))
             self._tell("expired", last)

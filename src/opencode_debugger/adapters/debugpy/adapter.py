@@ -112,6 +112,7 @@ class DebugpyAdapter:
             except (OSError, ValueError) as error:
                 raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
             self.pid = self._program.pid
+            self._program.is_outlived = self._is_outlived
             self._converse(await launching.connection(callback, self._program, self._launch_timeout))
             if spec.debug_subprocesses:
                 self._callback = callback
@@ -178,13 +179,17 @@ class DebugpyAdapter:
             self._talk.channel.close()
         if self._elder is not None:
             self._elder._young.discard(self)
-            self._elder._sweep_if_alone()
+            self._elder.settle()
 
-    def _sweep_if_alone(self) -> None:
+    def _is_outlived(self) -> bool:
+        return bool(self._young) or self._listener.is_expecting()
+
+    def settle(self) -> None:
         """What a program leaves behind ends with it, or with the last of its children that are debugged."""
-        if self._young or self._program is None or self._program.is_alive:
+        if self._program is None or self._program.is_alive or self._is_outlived():
             return
         self._close_callback()
+        self._program.close_pipes()
         self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
 
     def _close_callback(self) -> None:
@@ -345,7 +350,7 @@ class DebugpyAdapter:
         if self._talk is not None:
             self._talk.channel.close()
         self._listener.on_exit(status)
-        self._sweep_if_alone()
+        self.settle()
 
     def _lost(self, channel: Channel, reason: Exception | None) -> None:
         """A program of ours tells its end by its exit; one that we attached to, by its connection."""
@@ -487,6 +492,7 @@ class DebugpyAdapter:
         elif self._program is not None:
             await self._program.end(grace)
             await asyncio.gather(*(child.end(0) for child in list(self._young)))
+            self._program.close_pipes()
             await end_others(self._session_id)
             self._program, self.pid = None, None
         elif self._is_attached and self._talk is not None:

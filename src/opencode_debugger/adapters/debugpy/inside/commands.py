@@ -27,6 +27,7 @@ class Program(NamedTuple):
 
 class Command(NamedTuple):
     executable: str
+    is_there: bool
     argv: List[str]
     program: Optional[Program]
     why_not: str
@@ -38,7 +39,7 @@ def read(executables: Sequence[Any], argv: Sequence[Any], search: bool = False) 
     words = [os.fsdecode(word) for word in argv]
     executable = _first(executables, search)
     program, why_not = _program(executable, words)
-    return Command(executable, words, program, why_not)
+    return Command(executable, os.access(executable, os.X_OK), words, program, why_not)
 
 
 def _first(executables: Sequence[Any], search: bool) -> str:

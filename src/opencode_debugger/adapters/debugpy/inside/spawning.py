@@ -17,6 +17,8 @@ from typing import Any, Callable, Dict, List, Optional
 from . import commands
 
 LAUNCH = "OPENCODE_DEBUG_LAUNCH"
+LONGEST_LAUNCH = 100000
+"""characters of a variable in the environment: the system takes no more than about 128,000"""
 LONGEST = 1000
 """characters of a command that an event shows"""
 
@@ -80,7 +82,7 @@ def hidden(function: Any) -> Any:
 
 
 def _fork_exec(original: Any) -> Any:
-    environment = 5  # its place among the arguments: the same from 3.8 on
+    folder, environment = 4, 5  # their places among the arguments: the same from 3.8 on
 
     def fork_exec(*args: Any) -> Any:
         command, plan = _plan(lambda: (args[1], args[0], args[environment], False))
@@ -90,7 +92,8 @@ def _fork_exec(original: Any) -> Any:
             changed[environment] = [b"%b=%b" % item for item in plan.environment.items()]
             args = tuple(changed)
         pid = original(*args)
-        _tell(pid, command, plan)
+        if command is None or command.is_there or args[folder] is not None:
+            _tell(pid, command, plan)
         return pid
 
     return fork_exec
@@ -181,6 +184,7 @@ class Plan:
         self.argv: List[str] = [first, *options, *program.options, config["launcher"], *program.args]
         self.environment = {**environment, marker: os.fsencode(config["marker"][1])}
         self.environment[LAUNCH.encode()] = json.dumps(told).encode()
+        self.is_too_long = len(self.environment[LAUNCH.encode()]) > LONGEST_LAUNCH
 
 
 def _says_frozen(options: List[str]) -> bool:
@@ -194,7 +198,10 @@ def _plan(arguments: Callable[[], Any]) -> Any:
         command = commands.read(executables, argv, search)
         if STATE.config is None or command.program is None or _pydevd_knows(command):
             return command, None
-        return command, Plan(command, _bytes(environment), STATE.config)
+        plan = Plan(command, _bytes(environment), STATE.config)
+        if plan.is_too_long:
+            return command._replace(why_not="its command line is too long"), None
+        return command, plan
     except Exception:
         return None, None
 
@@ -218,7 +225,7 @@ def _after_fork() -> None:
 
 def _tell(pid: int, command: Optional[commands.Command], plan: Any) -> None:
     if command is None:
-        command = commands.Command("", [], None, "its command could not be read")
+        command = commands.Command("", False, [], None, "its command could not be read")
     _send(pid, _shown(command.argv), command.why_not, plan is not None)
 
 
