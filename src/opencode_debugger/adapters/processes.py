@@ -51,6 +51,8 @@ class Program:
     ) -> None:
         self._on_output = on_output
         self._on_exit = on_exit
+        self.is_outlived: Callable[[], bool] = lambda: False
+        """whether somebody still writes into its pipes who is not to be disturbed: then they are closed later"""
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[ExitStatus] = self._loop.create_future()
         self._popen = subprocess.Popen(
@@ -93,13 +95,14 @@ class Program:
             self._loop.remove_reader(pidfd)
             os.close(pidfd)
         self.drain()
-        self._close_pipes()
+        if not self.is_outlived():
+            self.close_pipes()
         status = ExitStatus.of(returncode)
         if not self.ended.done():
             self.ended.set_result(status)
         self._on_exit(status)
 
-    def _close_pipes(self) -> None:
+    def close_pipes(self) -> None:
         for fd in list(self._pipes):
             self._loop.remove_reader(fd)
         self._pipes.clear()

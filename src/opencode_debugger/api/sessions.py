@@ -34,7 +34,8 @@ async def create_session(request: Request, body: CreateSessionRequest | None = N
 @router.get("/sessions", operation_id="listSessions", summary="List sessions", responses=answers(SessionList))
 async def list_sessions(request: Request, query: Annotated[PageQuery, Query()]) -> Response:
     """Sessions, oldest first, a page at a time."""
-    return enveloped(await relay_of(request).list_sessions(query.status, query.offset, query.limit))
+    listed = relay_of(request).list_sessions(query.status, query.offset, query.limit, query.parent_session_id)
+    return enveloped(await listed)
 
 
 @router.get(
@@ -55,7 +56,9 @@ async def get_session(request: Request, session_id: SessionId) -> Response:
     responses=answers(SessionDeleted, *SESSION),
 )
 async def delete_session(request: Request, session_id: SessionId, query: Annotated[DeleteQuery, Query()]) -> Response:
-    """End the session, its program and everything that it started. A program that was attached to runs on."""
+    """End the session, its program and everything that it started. A program that was attached to runs on.
+
+    Of a child's session (`parent_session_id`) only that child's process ends."""
     return enveloped(await relay_of(request).delete_session(session_id, query.force))
 
 

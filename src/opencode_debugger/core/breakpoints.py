@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -83,6 +84,13 @@ class BreakpointTable:
 
     def __len__(self) -> int:
         return len(self._by_key)
+
+    def copy_from(self, other: BreakpointTable) -> None:
+        """The same breakpoints with the same ids, not hit yet."""
+        self._by_key = copy.deepcopy(other._by_key)
+        self._last = other._last
+        for bp in self._by_key.values():
+            bp.hits = 0
 
     def all(self) -> list[Breakpoint]:
         return sorted(self._by_key.values(), key=lambda bp: bp.number)

@@ -7,9 +7,10 @@ import contextlib
 import logging
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
-from ..adapters.base import Adapter, Asked, Bound, Frames, Go, StopEvent
+from ..adapters.base import Adapter, Arrival, Asked, Bound, Frames, Go, StopEvent
 from ..adapters.processes import ExitStatus
 from ..errors import RelayError
 from .breakpoints import BreakpointTable
@@ -51,6 +52,12 @@ class Debuggee:
         self.modules: dict[str, str] = {}
         """names of loaded modules by path"""
         self.last_activity = time.monotonic()
+        self.elder: Debuggee | None = None
+        """of a child: the program itself, which lives as long as anything happens to one of them"""
+        self.on_spawned: Callable[[dict[str, Any]], None] = lambda notice: None
+        self.on_child: Callable[[Arrival], None] = lambda arrival: arrival.let_go()
+        self.is_expecting: Callable[[], bool] = lambda: False
+        """whether children are on their way that will be debugged"""
         self.run = Run()
         """what comes of it belongs to whoever waits for the program, not for one thread"""
         self._runs: list[Run] = []
@@ -70,6 +77,8 @@ class Debuggee:
 
     def touch(self) -> None:
         self.last_activity = time.monotonic()
+        if self.elder is not None:
+            self.elder.touch()
 
     def require(self, operation: str) -> None:
         require(operation, self.state)
@@ -132,8 +141,8 @@ class Debuggee:
         if self._pump is None:
             self._pump = asyncio.get_running_loop().create_task(self._handle_stops())
 
-    def on_exit(self, status: ExitStatus) -> None:
-        self.finish(End(status, self.ending or ("killed" if status.signal else "exited")))
+    def on_exit(self, status: ExitStatus | None) -> None:
+        self.finish(End(status, self.ending or ("killed" if status and status.signal else "exited")))
 
     def on_lost(self, reason: str) -> None:
         self.finish(End(None, reason))

@@ -16,6 +16,7 @@ from .breakpoints import BreakpointTable
 from .debuggee import Debuggee
 from .events import EventLog, timestamp
 from .execution import Execution
+from .family import Family
 from .lifetime import Lifetime
 from .placement import Placement
 from .report import Reporter
@@ -32,6 +33,7 @@ class Session:
         limits = config.limits
         self.config = config
         self.id = config.session_id
+        self.family = Family(self)
         self.created_at = time.time()
         log = EventLog(limits.event_log_max, limits.output_buffer_max_bytes)
         self.debuggee = Debuggee(log, BreakpointTable(config.project_root))
@@ -44,6 +46,7 @@ class Session:
         self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
         self.operations = self._operations()
+        self.family.listen()
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
         """By the names under which relay and doors know them."""
@@ -104,6 +107,7 @@ class Session:
             "exception": stop.to_exception() if stop else None,
             **self._ending(end),
             "warning": self.lifetime.warning(),
+            **self.family.info(self),
         }
 
     def _ending(self, end: End | None) -> dict[str, Any]:
@@ -116,7 +120,7 @@ class Session:
 
     def describe(self) -> dict[str, Any]:
         """What a relay must know that finds this session again."""
-        return {"project_root": self.config.project_root, "info": self.info()}
+        return {"project_root": self.config.project_root, "info": self.info(), "children": self.family.described(self)}
 
     def summary(self) -> dict[str, Any]:
         program = self.starting.program or {}
@@ -126,6 +130,7 @@ class Session:
             "status": str(self.state),
             "created_at": timestamp(self.created_at),
             "program": program.get("script") or program.get("module") or ("<code>" if program else None),
+            "parent_session_id": self.family.parent_id(self),
         }
 
     async def status(self) -> dict[str, Any]:
@@ -169,7 +174,7 @@ class Session:
         return await inspection.evaluate(self.debuggee, expression, timeout, **options)
 
     def output(self, cursor: str | None = None, limit: int = 100, category: str | None = None) -> dict[str, Any]:
-        return self.debuggee.log.read_output(cursor, limit, category)
+        return {**self.debuggee.log.read_output(cursor, limit, category), **self.family.output_note(self)}
 
     async def events(self, cursor: str | None = None, limit: int = 100, timeout: float = 0) -> dict[str, Any]:
         answer = await self.debuggee.log.read_events(cursor, limit, timeout)
@@ -179,6 +184,7 @@ class Session:
         """Ends the program and everything that it started."""
         self.placement.close()
         self.debuggee.ending = reason
+        self.family.ending(self, reason)
         with contextlib.suppress(RelayError):
             await self.adapter.end(0 if force else GRACE)
         if self.state in LIVE:

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any
 
-from ..adapters.base import Adapter, AttachSpec, LaunchSpec
+from ..adapters.base import Adapter, Arrival, AttachSpec, LaunchSpec
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
 from .execution import Execution, Wait
@@ -22,6 +22,8 @@ STOP_ON: dict[bool | str, list[str]] = {
     True: ["raised", "uncaught"],
 }
 LAST_WORDS = 20
+MULTIPROCESSING = "from multiprocessing.spawn import "
+"""How it starts the parent's program again in a child."""
 SETTLE = 0.5
 """A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""
 
@@ -37,6 +39,8 @@ class Starting:
         self._execution = execution
         self.program: dict[str, Any] | None = None
         self.started_at: float | None = None
+        self._stop_on: list[str] = STOP_ON["uncaught"]
+        self._just_my_code = False
 
     async def launch(
         self,
@@ -56,9 +60,10 @@ class Starting:
             await self._adapter.check_launch(spec)
             await self._placement.verify_pending()
             self.started_at = time.monotonic()
+            self._stop_on, self._just_my_code = STOP_ON[stop_on_exception], spec.just_my_code
             async with self._placement.changing:
                 self._debuggee.adapter = self._adapter
-                await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON[stop_on_exception])
+                await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), self._stop_on)
                 self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
@@ -102,6 +107,18 @@ class Starting:
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0))
         return {**answer, "attached": True, "pid": self._adapter.pid, "host": spec.host, "port": spec.port}
 
+    async def join(self, arrival: Arrival, about: dict[str, Any], elder: Starting) -> None:
+        """For a child that another program of the session started: it stops where that one would."""
+        self._stop_on, self._just_my_code = elder._stop_on, elder._just_my_code
+        self.program = program_of(about, elder.program or {})
+        self._debuggee.begin_run(State.LAUNCHING)
+        self.started_at = time.monotonic()
+        async with self._placement.changing:
+            self._debuggee.adapter = self._adapter
+            groups = self._debuggee.breakpoints.for_debugger()
+            await self._adapter.join(arrival, about["pid"], groups, self._stop_on, self._just_my_code)
+            self._debuggee.started()
+
     async def _undo(self, error: BaseException) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
         await self._adapter.end(0)
@@ -111,6 +128,17 @@ class Starting:
             log = self._debuggee.log
             _, entries, _ = log.output_since(max(0, log.output_end - LAST_WORDS), LAST_WORDS)
             error.details["output"] = "".join(entry.body[1] for entry in entries)[-2000:]
+
+
+def program_of(about: dict[str, Any], parents: dict[str, Any]) -> dict[str, Any]:
+    """What a child runs: what it was started with, or after a fork what its parent runs."""
+    if about.get("fork") or about["target"].startswith(MULTIPROCESSING):
+        return {**parents, "cwd": about["cwd"]}
+    key = {"file": "script"}.get(about["kind"], about["kind"])
+    target = about["target"]
+    if key == "script":
+        target = os.path.normpath(os.path.join(about["cwd"] or "", target))
+    return {key: target, "args": about["args"], "cwd": about["cwd"], "env": {}}
 
 
 def launch_spec(
@@ -126,6 +154,7 @@ def launch_spec(
     python_path: str | None = None,
     just_my_code: bool = False,
     stop_scope: str | None = None,
+    debug_subprocesses: bool = False,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
@@ -144,6 +173,7 @@ def launch_spec(
         stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
         just_my_code=just_my_code,
         stop_scope=stop_scope or config.stop_scope,
+        debug_subprocesses=debug_subprocesses,
     )
 
 

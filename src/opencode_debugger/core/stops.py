@@ -105,7 +105,7 @@ class End:
             body["error"] = f"Process was killed by {self.status.signal}"
         elif self.status is not None and self.status.code:
             body["error"] = f"Process exited with code {self.status.code}"
-        elif self.status is None:
+        elif self.status is None and self.reason != "exited":
             body["error"] = self.reason
         return body
 

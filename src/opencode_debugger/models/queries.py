@@ -61,6 +61,7 @@ class PageQuery(QueryModel):
     status: Literal["created", "launching", "running", "paused", "terminated", "failed"] | None = Field(
         None, description="Only sessions in this state."
     )
+    parent_session_id: PlainText | None = Field(None, description="Only the children of this session.")
     offset: Integer = Field(0, description="How many to skip.")
     limit: Limit = Field(100, description="How many to return at most.")
 

@@ -169,6 +169,11 @@ class LaunchRequest(WaitOptions):
     python_path: PathText | None = Field(None, description="Interpreter for this program; the session's if left out.")
     just_my_code: bool = Field(False, description="Leave libraries out of stacks and steps.")
     stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " The session's choice if left out.")
+    debug_subprocesses: bool = Field(
+        False,
+        description="Debug the Python processes that it starts or forks too: each becomes a session of its own, with "
+        "parent_session_id and the same breakpoints.",
+    )
 
     @model_validator(mode="after")
     def one_program(self) -> Self:

@@ -52,6 +52,14 @@ class SessionCreated(Described):
     breakpoint_count: int = doc("How many breakpoints there are; some may be restored ones.", 3)
 
 
+class Child(Described):
+    session_id: str = doc("Identifier of the child's session.", "sess_b2c3d4e5", ...)
+    name: str | None = doc("Its name.", "debug-my-script/4711")
+    pid: int | None = doc("Process id of the child.", 4711)
+    status: Status = doc("State of the child's session.", "paused", ...)
+    program: str | None = doc("Script or module it runs.", "/home/dev/myproject/worker.py")
+
+
 class Session(SessionCreated):
     stop_reason: str | None = doc("Why it is paused: breakpoint, step, exception, pause or entry.", "breakpoint")
     program: Program | None = doc("What was launched; null before.")
@@ -63,6 +71,12 @@ class Session(SessionCreated):
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
     reason: str | None = doc("How the program ended, or why the session failed.", "exited")
     warning: str | None = doc("When the session is about to expire: says so.", "Session will expire in 29 minutes")
+    parent_session_id: str | None = doc("Of a child: the session of the process that started it.", "sess_a1b2c3d4")
+    children: list[Child] | None = doc("Processes that it started and that are debugged (debug_subprocesses).", None)
+    output_session_id: str | None = doc(
+        "Of a child: the session in whose output its stdout and stderr are, for they share the program's pipes.",
+        "sess_a1b2c3d4",
+    )
 
 
 class SessionItem(Described):
@@ -71,6 +85,7 @@ class SessionItem(Described):
     status: Status = doc("Its state.", "paused", ...)
     created_at: str = doc("When it was created.", "2026-01-13T10:30:00.000Z")
     program: str | None = doc("Script or module it runs.", "/home/dev/myproject/main.py")
+    parent_session_id: str | None = doc("Of a child: the session of the process that started it.", "sess_a1b2c3d4")
 
 
 class SessionList(Described):

@@ -23,11 +23,17 @@ class CursorPage(Described):
 
 class OutputPage(CursorPage):
     entries: list[OutputEntry] = doc("Output in the order it was written.", None, ...)
+    output_session_id: str | None = doc(
+        "Of a child's session, which has only its log messages: the session that has its stdout and stderr.",
+        "sess_a1b2c3d4",
+    )
 
 
 class Event(Described):
     seq: int = doc("Number of the event in the session.", 1, ...)
-    type: str = doc("stopped, continued, terminated, output, breakpoint, thread, module, ...", "stopped", ...)
+    type: str = doc(
+        "stopped, continued, terminated, output, breakpoint, thread, module, subprocess_spawned, ...", "stopped", ...
+    )
     timestamp: str = doc("When.", "2026-01-13T10:30:05.000Z", ...)
     body: dict[str, Any] = doc("What happened.", {"reason": "breakpoint", "thread_id": 1}, ...)
 

@@ -22,7 +22,7 @@ from ..errors import RelayError
 from ..files import make_folder
 from ..persistence.breakpoints import BreakpointStore
 from ..persistence.sessions import TombstoneStore
-from ..runner.handle import Handle
+from ..runner.handle import ChildHandle, Handle
 from ..runner.paths import FINAL
 from ..runner.spawn import Spares, reap, reap_all
 from . import about
@@ -39,17 +39,23 @@ OF_THE_LOST = frozenset({"info", "status", "report"})
 ENDING = 15.0
 LEAVING = 5.0
 SUMMARY = 2.0
+SUMMARIZED = ("session_id", "name", "status", "created_at", "program", "parent_session_id")
 
 
 @dataclass
 class Held:
     """A session, its runner, and what the relay itself knows of it."""
 
-    handle: Handle
+    handle: Handle | ChildHandle
     project_root: str | None
     info: dict[str, Any]
     """as it was when the relay got hold of it"""
     is_lost: bool = False
+
+    @property
+    def is_child(self) -> bool:
+        """A session of a program's child lives and dies with the program's, and takes no place of its own."""
+        return isinstance(self.handle, ChildHandle)
 
     def failed(self) -> dict[str, Any]:
         """What there is to say of a session whose runner died."""
@@ -85,8 +91,10 @@ class Relay:
 
     async def _recover(self, folder: Path) -> None:
         """A runner that outlived an earlier relay is taken over; what is left of a dead one is removed."""
+        early: list[tuple[str, dict[str, Any]]] = []
         try:
             handle = await Handle.connect(folder)
+            handle.on_notice = lambda method, params: early.append((method, params))
             described = await asyncio.wait_for(handle.ask("describe"), ENDING)
         except TimeoutError:
             logger.error("the runner of session %s does not answer", folder.name)
@@ -105,21 +113,25 @@ class Relay:
             await self._remove_remains(folder)
             return
         logger.info("session %s found again", folder.name)
-        self._hold(Held(handle, described["project_root"], described["info"]))
+        held = Held(handle, described["project_root"], described["info"])
+        self._hold(held)
+        for child in described.get("children", []):
+            self._hold_child(handle, child)
+        for method, params in early:
+            self._noticed(held, method, params)
 
     async def _remove_remains(self, folder: Path) -> None:
         final = folder / FINAL
         if final.exists():
             with contextlib.suppress(msgspec.DecodeError, KeyError, OSError):
-                last = msgspec.json.decode(final.read_bytes())
-                self._tombstones.add(folder.name, last["last_status"], last["reason"], last["name"])
+                self._bury(folder.name, msgspec.json.decode(final.read_bytes()))
         await asyncio.to_thread(end_marked, folder.name)
         shutil.rmtree(folder, ignore_errors=True)
         reap()
 
     async def stop(self) -> None:
         """Ends every session: nothing of ours runs on."""
-        sessions = list(self._sessions)
+        sessions = [id for id, held in self._sessions.items() if not held.is_child]
         await asyncio.gather(*(self.delete_session(id, False) for id in sessions), return_exceptions=True)
         await self._spares.close()
         await asyncio.gather(*self._cleanups, return_exceptions=True)
@@ -170,9 +182,11 @@ class Relay:
             self._being_created -= 1
 
     async def _check_limit(self) -> None:
-        if len(self._sessions) + self._being_created < self._settings.max_sessions:
+        held = [session for session in self._there() if not session.is_child]
+        if len(held) + self._being_created < self._settings.max_sessions:
             return
-        live = sum(summary["status"] in OCCUPYING for summary in await self._summaries()) + self._being_created
+        summaries = await asyncio.gather(*(self._summary(session) for session in held))
+        live = sum(summary["status"] in OCCUPYING for summary in summaries) + self._being_created
         if live >= self._settings.max_sessions:
             raise RelayError(
                 "SESSION_LIMIT_REACHED",
@@ -183,26 +197,57 @@ class Relay:
 
     def _hold(self, held: Held) -> None:
         handle = held.handle
+        assert isinstance(handle, Handle)
         self._sessions[handle.session_id] = held
         handle.on_notice = lambda method, params: self._noticed(held, method, params)
         handle.on_lost = lambda: self._lost(held)
 
+    def _hold_child(self, family: Handle, described: dict[str, Any]) -> None:
+        info = described["info"]
+        child = Held(ChildHandle(family, info["session_id"]), described["project_root"], info)
+        self._sessions.setdefault(info["session_id"], child)
+
+    def _children(self, family: Handle | ChildHandle) -> list[Held]:
+        return [
+            held
+            for held in self._sessions.values()
+            if isinstance(held.handle, ChildHandle) and held.handle.family is family
+        ]
+
     def _noticed(self, held: Held, method: str, params: dict[str, Any]) -> None:
+        handle = held.handle
+        assert isinstance(handle, Handle)
         if method == "expired":
-            logger.info("session %s expired", held.handle.session_id)
-            held.handle.is_ending = True
-            self._tombstones.add(held.handle.session_id, params["last_status"], params["reason"], params["name"])
+            logger.info("session %s expired", handle.session_id)
+            handle.is_ending = True
+            self._bury(handle.session_id, params)
+        elif method == "child":
+            self._hold_child(handle, params)
+        elif method == "child_gone":
+            self._sessions.pop(params["session_id"], None)
+
+    def _bury(self, session_id: str, last: dict[str, Any]) -> None:
+        self._tombstones.add(session_id, last["last_status"], last["reason"], last["name"])
+        for child_id, words in last.get("children", {}).items():
+            self._bury(child_id, words)
 
     def _lost(self, held: Held) -> None:
         """The runner is gone: as planned, or its session has failed."""
-        session_id = held.handle.session_id
-        if held.handle.is_ending:
-            self._sessions.pop(session_id, None)
-            self._later(self._remove_remains(held.handle.folder))
+        handle = held.handle
+        assert isinstance(handle, Handle)
+        session_id = handle.session_id
+        if handle.is_ending:
+            self._forget(held)
+            self._later(self._remove_remains(handle.folder))
         else:
             logger.error("the runner of session %s ended unexpectedly", session_id)
-            held.is_lost = True
+            for lost in (held, *self._children(handle)):
+                lost.is_lost = True
             self._later(asyncio.to_thread(end_marked, session_id))
+
+    def _forget(self, held: Held) -> None:
+        for gone in (held, *self._children(held.handle)):
+            self._sessions.pop(gone.handle.session_id, None)
 
     def _later(self, work: Any) -> None:
         async def run() -> None:
@@ -212,8 +257,12 @@ class Relay:
         self._cleanups.add(task)
         task.add_done_callback(self._cleanups.discard)
 
-    async def list_sessions(self, status: str | None, offset: int, limit: int) -> bytes:
+    async def list_sessions(
+        self, status: str | None, offset: int, limit: int, parent_session_id: str | None = None
+    ) -> bytes:
         listed = [item for item in await self._summaries() if status in (None, item["status"])]
+        if parent_session_id is not None:
+            listed = [item for item in listed if item["parent_session_id"] == parent_session_id]
         listed.sort(key=lambda item: (item["created_at"] or "", item["session_id"]))
         page = listed[offset : offset + limit]
         return msgspec.json.encode(
@@ -227,15 +276,17 @@ class Relay:
         )
 
     async def _summaries(self) -> list[dict[str, Any]]:
-        there = [held for held in self._sessions.values() if not held.handle.is_ending]
-        return list(await asyncio.gather(*(self._summary(held) for held in there)))
+        return list(await asyncio.gather(*(self._summary(held) for held in self._there())))
+
+    def _there(self) -> list[Held]:
+        return [held for held in self._sessions.values() if not held.handle.is_ending]
 
     async def _summary(self, held: Held) -> dict[str, Any]:
         if not held.is_lost:
             with contextlib.suppress(RelayError, TimeoutError):
                 return dict(await asyncio.wait_for(held.handle.ask("summary"), SUMMARY))
         failed = held.failed()
-        return {name: failed[name] for name in ("session_id", "name", "status", "created_at", "program")}
+        return {name: failed[name] for name in SUMMARIZED}
 
     async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
         held = self._find(session_id)
@@ -290,8 +341,10 @@ class Relay:
 
     async def delete_session(self, session_id: str, force: bool) -> bytes:
         held = self._find(session_id)
-        del self._sessions[session_id]
         handle = held.handle
+        if isinstance(handle, ChildHandle):
+            return await self._delete_child(held, handle, force)
+        self._forget(held)
         handle.is_ending = True
         answer = msgspec.json.encode(
             {
@@ -309,6 +362,17 @@ class Relay:
         await handle.closed(LEAVING if answers else 0)
         await self._remove_remains(handle.folder)
         return answer
+
+    async def _delete_child(self, held: Held, handle: ChildHandle, force: bool) -> bytes:
+        """Ends one process of the program and leaves the others alone."""
+        if held.is_lost:
+            del self._sessions[handle.session_id]
+            return msgspec.json.encode({"session_id": handle.session_id, "deleted": True, "final_status": "failed"})
+        handle.is_ending = True
+        try:
+            return await handle.call("end", {"force": force})
+        finally:
+            self._sessions.pop(handle.session_id, None)
 
     async def _answers(self, handle: Handle) -> bool:
         try:
@@ -328,4 +392,10 @@ class Relay:
 
 def unknown(session_id: str) -> dict[str, Any]:
     """A session whose runner says nothing about it."""
-    return {"session_id": session_id, "name": session_id, "created_at": None, "program": None}
+    return {
+        "session_id": session_id,
+        "name": session_id,
+        "created_at": None,
+        "program": None,
+        "parent_session_id": None,
+    }

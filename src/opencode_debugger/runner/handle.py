@@ -55,7 +55,7 @@ class Handle(asyncio.Protocol):
     def is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def call(self, method: str, params: dict[str, Any] | None = None) -> bytes:
+    async def call(self, method: str, params: dict[str, Any] | None = None, session: str | None = None) -> bytes:
         """The result as JSON. Raises what the runner raised."""
         if self._transport is None or not self.is_open:
             raise _gone()
@@ -64,7 +64,7 @@ class Handle(asyncio.Protocol):
         self._pending[id] = future
         params = params or {}
         try:
-            self._transport.write(rpc.encode_call(method, params, id))
+            self._transport.write(rpc.encode_call(method, params, id, session))
             async with asyncio.timeout(_longest(params)):
                 return await future
         except TimeoutError:
@@ -111,6 +111,29 @@ class Handle(asyncio.Protocol):
                     os.kill(self._pid, signal.SIGKILL)
             if self._transport is not None:
                 self._transport.abort()
+
+
+class ChildHandle:
+    """A session of a runner beside its first: a child of that one's program."""
+
+    def __init__(self, family: Handle, session_id: str) -> None:
+        self.family = family
+        self.session_id = session_id
+        self._is_ending = False
+
+    @property
+    def is_ending(self) -> bool:
+        return self._is_ending or self.family.is_ending
+
+    @is_ending.setter
+    def is_ending(self, value: bool) -> None:
+        self._is_ending = value
+
+    async def call(self, method: str, params: dict[str, Any] | None = None) -> bytes:
+        return await self.family.call(method, params, self.session_id)
+
+    async def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        return msgspec.json.decode(await self.call(method, params))
 
 
 def _peer(sock: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""Serves one Session to the relay, and ends both when nobody wants them any more."""
+"""Serves a Session, and those of its program's children, to the relay; ends all when nobody wants them any more."""
 
 from __future__ import annotations
 
@@ -114,27 +114,28 @@ class Server:
         answer = await self._perform(call)
         if call.id is not None:
             client.write(answer)
-        if call.method == "end":
+        if call.method == "end" and call.session is None:
             self._done.set()
 
     async def _perform(self, call: rpc.Call) -> bytes:
         id = call.id or 0
         try:
-            return rpc.encode_result(id, await self._dispatch(call.method, call.params))
+            return rpc.encode_result(id, await self._dispatch(call.method, call.params, call.session))
         except RelayError as error:
             return rpc.encode_fault(id, rpc.Fault.of(error))
         except Exception as error:
             logger.exception("%s failed", call.method)
             return rpc.encode_fault(id, rpc.Fault(rpc.FAILED, f"{call.method} failed: {type(error).__name__}"))
 
-    async def _dispatch(self, method: str, params: dict[str, Any]) -> Any:
+    async def _dispatch(self, method: str, params: dict[str, Any], session_id: str | None) -> Any:
         if method == "configure":
             return await self._configure(params)
         if self.session is None:
             return None  # a spare has nothing to describe and nothing to end
         if method == "end":
-            return await self.session.end("deleted", **params)
-        operation = self.session.operations[method]
+            return await self.session.family.end(session_id, "deleted", **params)
+        session = self.session.family.find(session_id)
+        operation = session.operations[method]
         if method in PASSIVE:
             return await _result(operation(**params))
         self._in_progress += 1
@@ -142,15 +143,20 @@ class Server:
             return await _result(operation(**params))
         finally:
             self._in_progress -= 1
-            self.session.debuggee.touch()
+            session.debuggee.touch()
 
     async def _configure(self, params: dict[str, Any]) -> Any:
         if self.session is not None:
             raise RelayError("INTERNAL_ERROR", "The runner has a session already")
         self.session = Session(msgspec.convert(params, Config))
+        self.session.family.on_change = self._tell
         await self.session.placement.restore(self.session.config.breakpoints)
         self._news.set()
         return self.session.info()
+
+    def _tell(self, method: str, params: dict[str, Any]) -> None:
+        for client in self._clients:
+            client.write(rpc.encode_call(method, params))
 
     async def _watch(self) -> None:
         """Ends the session when its time is up, with a relay or without."""
@@ -181,8 +187,11 @@ class Server:
 
     async def _expire(self) -> None:
         if self.session is not None:
-            last = {"last_status": str(self.session.state), "reason": "timeout", "name": self.session.config.name}
+            words = {
+                session.id: {"last_status": str(session.state), "reason": "timeout", "name": session.config.name}
+                for session in self.session.family.members.values()
+            }
+            last = {**words.pop(self.session.id), "children": words}
             await self.session.end("timeout")
             (self.folder / FINAL).write_bytes(msgspec.json.encode(last))
-            for client in self._clients:
-                client.write(rpc.encode_call("expired", last))
+            self._tell("expired", last)

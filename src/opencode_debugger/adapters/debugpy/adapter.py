@@ -15,8 +15,10 @@ from ...errors import RelayError
 from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Go, Groups, LaunchSpec, Listener, StopEvent
 from ..conversation import Conversation
 from ..processes import ExitStatus, Program, end_others
+from ..watched import Watched
 from . import interpreter as interpreters
 from . import launch as launching
+from .arrivals import ChildArrival
 from .probe import Probe
 
 ALLOWED = frozenset(
@@ -40,6 +42,8 @@ CLIENT = {
 DIAL = 1.0
 DISCONNECT = 2.0
 END_PATIENCE = 2.0
+LAST_WORDS = 1.0
+"""Seconds for what a process said before its end to be read."""
 VALUES = 1.0
 """Seconds that showing values may take before a slow __repr__ is interrupted."""
 CHAINED = "[Chained Exc: "
@@ -75,6 +79,15 @@ class DebugpyAdapter:
         self._first_reference = 1000
         self._exit_code: int | None = None
         self._is_attached = False
+        self._callback: launching.CallBack | None = None
+        """where debuggers of children call"""
+        self._watched: Watched | None = None
+        """the process of a child that another process of the session started"""
+        self._elder: DebugpyAdapter | None = None
+        """of a child: the adapter of the program itself"""
+        self._young: set[DebugpyAdapter] = set()
+        """of the program itself: all its children that live"""
+        self._replaced_by: str | None = None
         # Known by the time it is needed: asking takes longer than creating a session.
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
@@ -109,7 +122,11 @@ class DebugpyAdapter:
             except (OSError, ValueError) as error:
                 raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
             self.pid = self._program.pid
+            self._program.is_outlived = self._is_outlived
             self._converse(await launching.connection(callback, self._program, self._launch_timeout))
+            if spec.debug_subprocesses:
+                self._callback = callback
+                callback.stay_open(self._child_called)
         options = {"stopOnEntry": spec.stop_on_entry, **scope_options(spec.stop_scope)}
         await self._configure("launch", options, spec.just_my_code, breakpoints, stop_on)
 
@@ -117,6 +134,86 @@ class DebugpyAdapter:
         channel = Channel(lambda event: self._event(channel, event))
         channel.on_closed = lambda reason: self._lost(channel, reason)
         return channel
+
+    # Children: each is followed by an adapter of its own.
+
+    def _child_called(self, channel: Channel) -> None:
+        self._listener.on_child(ChildArrival(channel, self, ALLOWED))
+
+    async def join(
+        self, arrival: ChildArrival, pid: int, breakpoints: Groups, stop_on: list[str], just_my_code: bool
+    ) -> None:
+        """The debugger of a child, which waits for us. If this fails it has to be let go."""
+        channel, self._elder, self.pid = arrival.channel, arrival.elder, pid
+        channel.on_event = lambda event: self._event(channel, event)
+        closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        channel.on_closed = lambda reason: closed.set_result(None)
+        self._converse(channel)
+        self._watched = Watched(pid)
+        self._elder._young.add(self)
+        self._verdict: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._require_talk().farewell = self._verdict
+        self._following = asyncio.get_running_loop().create_task(self._follow(self._watched, closed))
+        try:
+            await self._configure("launch", {}, just_my_code, breakpoints, stop_on)
+        except BaseException:
+            self._following.cancel()
+            self._watched.close()
+            self._left()
+            raise
+
+    async def _follow(self, watched: Watched, closed: asyncio.Future[None]) -> None:
+        """Tells the end of a child: of its process, or only of its debugger."""
+        either: list[asyncio.Future[Any]] = [watched.ended, closed]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([closed], timeout=LAST_WORDS)
+        await asyncio.wait([watched.ended], timeout=0 if self._replaced_by else END_PATIENCE)
+        if not watched.ended.done():
+            self._listener.on_lost(self._why_it_left())
+            self._verdict.set_result(None)
+            await watched.ended
+        status = watched.ended.result()
+        if status is None and self._exit_code is not None:
+            status = ExitStatus.of(self._exit_code)
+        self._listener.on_exit(status)
+        self._left()
+
+    def _why_it_left(self) -> str:
+        if self._replaced_by is not None:
+            return f"the process replaced itself (exec) by: {self._replaced_by}"
+        return "the program closed the connection to its debugger and runs on without it"
+
+    def _left(self) -> None:
+        if not self._verdict.done():
+            self._verdict.set_result(None)
+        if self._talk is not None:
+            self._talk.channel.close()
+        if self._elder is not None:
+            self._elder._young.discard(self)
+            self._elder.settle()
+
+    def _is_outlived(self) -> bool:
+        return bool(self._young) or self._listener.is_expecting()
+
+    def settle(self) -> None:
+        """What a program leaves behind ends with it, or with the last of its children that are debugged."""
+        if self._program is None or self._program.is_alive or self._is_outlived():
+            return
+        self._close_callback()
+        self._program.close_pipes()
+        self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
+
+    def _close_callback(self) -> None:
+        if self._callback is not None:
+            self._callback.close()
+            self._callback = None
+
+    async def _end_child(self, watched: Watched, grace: float) -> None:
+        await watched.end(grace)
+        await asyncio.wait([self._following], timeout=LAST_WORDS + END_PATIENCE)
+        self._following.cancel()
+        watched.close()
+        self._left()
 
     def _converse(self, channel: Channel) -> None:
         self._talk = Conversation(channel, ALLOWED, self._timeout)
@@ -257,12 +354,18 @@ class DebugpyAdapter:
                 self._require_probe().answered(body["token"], body["text"])
             case "condition_error":
                 self._listener.on_condition_error(body["number"], body["error"])
+            case "spawned":
+                self._listener.on_spawned(body)
+            case "replacing":
+                self._replaced_by = body["command"]
+            case "exiting":
+                self._exit_code = body["code"]
 
     def _exited(self, status: ExitStatus) -> None:
         if self._talk is not None:
             self._talk.channel.close()
         self._listener.on_exit(status)
-        self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
+        self.settle()
 
     def _lost(self, channel: Channel, reason: Exception | None) -> None:
         """A program of ours tells its end by its exit; one that we attached to, by its connection."""
@@ -278,9 +381,9 @@ class DebugpyAdapter:
 
     async def _expect_end(self, program: Program) -> None:
         """The connection ends just before the program does, unless the program closed it and goes on without us."""
-        await asyncio.wait([program.ended], timeout=END_PATIENCE)
+        await asyncio.wait([program.ended], timeout=0 if self._replaced_by else END_PATIENCE)
         if program.is_alive:
-            self._listener.on_lost("the program closed the connection to its debugger and runs on without it")
+            self._listener.on_lost(self._why_it_left())
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
         await self._define_rules(path, breakpoints)
@@ -350,7 +453,9 @@ class DebugpyAdapter:
             await self._aside("pause", thread=thread_id)  # an adapter in between would pause all
 
     def drain(self) -> None:
-        if self._program is not None:
+        if self._elder is not None:
+            self._elder.drain()  # its output comes through the pipes of the program
+        elif self._program is not None:
             self._program.drain()
 
     async def threads(self) -> list[dict[str, Any]]:
@@ -408,8 +513,14 @@ class DebugpyAdapter:
 
     async def end(self, grace: float) -> None:
         """A program that we started ends; one that we attached to goes on without us."""
-        if self._program is not None:
+        self._close_callback()
+        if self._watched is not None:
+            await self._end_child(self._watched, grace)
+            self._watched = None
+        elif self._program is not None:
             await self._program.end(grace)
+            await asyncio.gather(*(child.end(0) for child in list(self._young)))
+            self._program.close_pipes()
             await end_others(self._session_id)
             self._program, self.pid = None, None
         elif self._is_attached and self._talk is not None:

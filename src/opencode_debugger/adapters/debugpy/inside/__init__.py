@@ -22,7 +22,9 @@ from . import (
     forks,
     handles,
     interrupts,
+    joining,
     raised,
+    spawning,
     stepping,
     stops,
     tasks,
@@ -51,8 +53,9 @@ def prepare() -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     global _stops
     _stops = stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks, tasks):
+    for mend in (stepping, raised, wire, forks, joining, tasks):
         mend.install()
+    spawning.install(send)
     _count_to_the_end()
 
 
@@ -68,6 +71,26 @@ def begin(first_reference: int) -> None:
 
 _moves = Moves()
 _stops: Any = None
+
+
+def begin_family(config: Dict[str, Any]) -> None:
+    """What becomes of the processes that this one starts; in a child, also what it is itself."""
+    if config.get("command"):
+        joining.about.update({name: config[name] for name in ("kind", "target", "args", "command")})
+    if config["subprocesses"]:
+        own = ("kind", "target", "args", "executable", "command", "is_marked")
+        spawning.STATE.config = {name: value for name, value in config.items() if name not in own}
+        spawning.STATE.rejoin = lambda: joining.rejoin(_renew)
+
+
+def _renew() -> None:
+    """In a forked child: nothing of what the parent was asked is asked of it."""
+    begin(1000)
+    stepping.install()
+    interrupts.renew()
+    elsewhere.KEPT.clear()
+    for known in (_threads, _cancelled, _elsewhere):
+        known.clear()
 
 
 def _resumed(thread_id: Any, kept: Iterable[Any]) -> None:
@@ -90,6 +113,8 @@ def _count_to_the_end() -> None:
     def dispose_and_kill_all_pydevd_threads(self: Any, *args: Any, **kwargs: Any) -> None:
         if breakpoints.rules and not self.pydb_disposed:
             send("hits", {"hits": breakpoints.counts()})
+        if joining.about and not self.pydb_disposed:
+            send("exiting", {"code": joining.exit_code})
         dispose(self, *args, **kwargs)
 
     pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
@@ -260,7 +285,12 @@ def _tasks(reply: handles.Reply, start: int, count: int) -> Any:
     return tasks.listed(start, count)
 
 
+def _about(reply: handles.Reply) -> Any:
+    return joining.describe()
+
+
 METHODS: Dict[str, Callable[..., Any]] = {
+    "about": _about,
     "scopes": _scopes,
     "children": _children,
     "locals": _locals,

@@ -94,6 +94,7 @@ class Stops:
     def begin(self) -> None:
         """Once per session: whoever attaches again counts from the beginning."""
         self.sent = self.serial = 0
+        self.letting_go = False
         self.standing.clear()
 
     # Stopping.
