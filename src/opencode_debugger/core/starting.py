@@ -112,11 +112,13 @@ class Starting:
         self._stop_on, self._just_my_code = elder._stop_on, elder._just_my_code
         self.program = program_of(about, elder.program or {})
         self._debuggee.begin_run(State.LAUNCHING)
+        self._debuggee.stop_scope = elder._debuggee.stop_scope
         self.started_at = time.monotonic()
         async with self._placement.changing:
             self._debuggee.adapter = self._adapter
             groups = self._debuggee.breakpoints.for_debugger()
-            await self._adapter.join(arrival, about["pid"], groups, self._stop_on, self._just_my_code)
+            scope = self._debuggee.stop_scope
+            await self._adapter.join(arrival, about["pid"], groups, self._stop_on, self._just_my_code, scope)
             self._debuggee.started()
 
     async def _undo(self, error: BaseException) -> None:

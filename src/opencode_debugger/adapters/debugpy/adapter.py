@@ -141,7 +141,13 @@ class DebugpyAdapter:
         self._listener.on_child(ChildArrival(channel, self, ALLOWED))
 
     async def join(
-        self, arrival: ChildArrival, pid: int, breakpoints: Groups, stop_on: list[str], just_my_code: bool
+        self,
+        arrival: ChildArrival,
+        pid: int,
+        breakpoints: Groups,
+        stop_on: list[str],
+        just_my_code: bool,
+        stop_scope: str,
     ) -> None:
         """The debugger of a child, which waits for us. If this fails it has to be let go."""
         channel, self._elder, self.pid = arrival.channel, arrival.elder, pid
@@ -155,7 +161,7 @@ class DebugpyAdapter:
         self._require_talk().farewell = self._verdict
         self._following = asyncio.get_running_loop().create_task(self._follow(self._watched, closed))
         try:
-            await self._configure("launch", {}, just_my_code, breakpoints, stop_on)
+            await self._configure("launch", scope_options(stop_scope), just_my_code, breakpoints, stop_on)
         except BaseException:
             self._following.cancel()
             self._watched.close()
