@@ -42,6 +42,7 @@ RUNNER_FIELDS = (
     "session_max_lifetime_seconds",
     "default_python_path",
     "stop_budget_chars",
+    "gdb_path",
 )
 
 
@@ -93,6 +94,9 @@ class Settings(BaseSettings):
     )
     stop_budget_chars: int = Field(
         4000, ge=200, le=1_000_000, description="Size of a stop report, unless the request says otherwise"
+    )
+    gdb_path: str = Field(
+        "", max_length=4096, description="gdb 14 or newer for attaching by process id; if not set, the installed one"
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Web origins that may call the relay, separated by commas; none by default"
@@ -212,6 +216,7 @@ def allowed_values(name: str) -> str:
         "data_dir": "a folder",
         "log_level": f"one of {', '.join(get_args(LogLevel))}",
         "default_python_path": "a path or a command",
+        "gdb_path": "the path of a program",
         "allowed_origins": "origins such as https://example.org:8443",
         "require_token": "true or false",
     }[name]

@@ -12,7 +12,7 @@ from ..models.queries import DeleteQuery, PageQuery, WaitQuery
 from ..models.requests import CreateSessionRequest
 from ..models.sessions import Pong, Session, SessionCreated, SessionDeleted, SessionList, SessionStatus
 from ..models.stops import StopReport
-from .answers import BODY, SESSION, STATE, answers, ask, enveloped, relay_of
+from .answers import ATTACH, BODY, SESSION, STATE, answers, ask, enveloped, relay_of
 from .parameters import SessionId, tagged
 
 router = tagged("Sessions")
@@ -23,10 +23,14 @@ router = tagged("Sessions")
     operation_id="createSession",
     summary="Create session",
     status_code=201,
-    responses=answers(SessionCreated, *BODY, "SESSION_LIMIT_REACHED", status=201, description="Session created"),
+    responses=answers(
+        SessionCreated, *BODY, "SESSION_LIMIT_REACHED", *ATTACH, status=201, description="Session created"
+    ),
 )
 async def create_session(request: Request, body: CreateSessionRequest | None = None) -> Response:
-    """Create a session: the context in which one program is launched or attached to. The body may be left out."""
+    """Create a session: the context in which one program is launched or attached to. The body may be left out.
+
+    With `"mode": "attach"` and `pid`, or `host` and `port`, it attaches in the same call."""
     options = body or CreateSessionRequest()
     return enveloped(await relay_of(request).create_session(options.params()), 201)
 

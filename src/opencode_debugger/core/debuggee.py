@@ -48,6 +48,8 @@ class Debuggee:
         self.ending: str | None = None
         """why somebody is ending the program"""
         self._early_end: End | None = None
+        self._previous: End | None = None
+        """how the program ended that was run before this one"""
         self.adapter: Adapter | None = None
         self.modules: dict[str, str] = {}
         """names of loaded modules by path"""
@@ -141,11 +143,16 @@ class Debuggee:
         if self._pump is None:
             self._pump = asyncio.get_running_loop().create_task(self._handle_stops())
 
+    def on_process(self, pid: int) -> None:
+        """The program has been started, again if there was one before."""
+        if self._previous is not None:
+            self.log.add("restarted", {"pid": pid, "previous": self._previous.summary()})
+
     def on_exit(self, status: ExitStatus | None) -> None:
         self.finish(End(status, self.ending or ("killed" if status and status.signal else "exited")))
 
     def on_lost(self, reason: str) -> None:
-        self.finish(End(None, reason))
+        self.finish(End(None, self.ending or reason))
 
     # What follows from it.
 
@@ -254,13 +261,16 @@ class Debuggee:
             self._pump = None
         self._stops = asyncio.Queue()
 
-    def reset(self) -> None:
-        """The launch came to nothing: as if it had not been tried."""
+    def reset(self, previous: End | None = None) -> None:
+        """The launch came to nothing: as if it had not been tried, after the end of the program before it, if any."""
         self.output.finish()
         self._forget_stops()
         self._early_end = None
         self._forget_places()
         self.state, self.adapter, self._runs, self._seen, self._serial = State.CREATED, None, [], 0, 0
+        if previous is not None:
+            self.state, self.end = State.TERMINATED, previous
+            self.run.finish(previous)
 
     # Running and waiting.
 
@@ -338,6 +348,16 @@ class Debuggee:
     def is_at(self, thread_id: int, frames: Frames) -> bool:
         """Whether a thread still is where these frames were seen."""
         return self.stacks.get(thread_id) is frames
+
+    def begin_again(self, previous: End) -> Run:
+        """The same program once more: what is known of the one before goes, except its output and events."""
+        self._previous, self.ending, self.end, self.ended_at = previous, None, None, None
+        self._seen = self._serial = 0
+        self._condition_errors.clear()
+        self.modules.clear()
+        for bp in self.breakpoints.all():
+            bp.hits = 0
+        return self.begin_run(State.LAUNCHING)
 
     def started(self) -> None:
         """The launch is through; the program may have stopped or ended by now."""

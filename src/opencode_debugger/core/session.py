@@ -14,6 +14,7 @@ from ..errors import RelayError
 from . import inspection, threads
 from .breakpoints import BreakpointTable
 from .debuggee import Debuggee
+from .ending import Ending
 from .events import EventLog, timestamp
 from .execution import Execution
 from .family import Family
@@ -26,6 +27,8 @@ from .state import LIVE, State
 from .stops import End
 
 GRACE = 2.0
+SHOWN = ("script", "module", "command")
+"""of a program, in lists"""
 
 
 class Session:
@@ -45,6 +48,7 @@ class Session:
         reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
+        self.ending = Ending(self.id, self.debuggee, self.adapter)
         self.operations = self._operations()
         self.family.listen()
 
@@ -58,6 +62,9 @@ class Session:
             "ping": self.ping,
             "launch": self.starting.launch,
             "attach": self.starting.attach,
+            "restart": self.starting.restart,
+            "detach": self.ending.detach,
+            "terminate": self.ending.terminate,
             "set_breakpoints": self.placement.put,
             "list_breakpoints": self.placement.listed,
             "remove_breakpoint": self.placement.remove,
@@ -100,6 +107,7 @@ class Session:
                 "stop_scope": self.config.stop_scope,
             },
             "program": self.starting.program,
+            "attached": self.starting.attached,
             "pid": self.adapter.pid if self.state in LIVE else None,
             "current_location": stop.location if stop else None,
             "stopped_thread_id": stop.thread_id if stop else None,
@@ -129,7 +137,8 @@ class Session:
             "name": self.config.name,
             "status": str(self.state),
             "created_at": timestamp(self.created_at),
-            "program": program.get("script") or program.get("module") or ("<code>" if program else None),
+            "pid": self.adapter.pid if self.state in LIVE else None,
+            "program": next((program[key] for key in SHOWN if key in program), "<code>" if program else None),
             "parent_session_id": self.family.parent_id(self),
         }
 

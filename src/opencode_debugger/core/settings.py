@@ -17,6 +17,7 @@ class Limits:
     session_max_lifetime_seconds: float = 0.0
     default_python_path: str = "python3"
     stop_budget_chars: int = 4000
+    gdb_path: str = ""
 
 
 @dataclass

@@ -1,7 +1,8 @@
-"""Getting a program under the debugger: launch and attach."""
+"""Getting a program under the debugger: launch, attach, and launch again."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from typing import Any
@@ -12,8 +13,10 @@ from .debuggee import Debuggee
 from .execution import Execution, Wait
 from .placement import Placement
 from .report import check_fields
+from .run import Run
 from .settings import Config
-from .state import State
+from .state import LIVE, State
+from .stops import DETACHED, End
 
 STOP_ON: dict[bool | str, list[str]] = {
     False: [],
@@ -24,6 +27,8 @@ STOP_ON: dict[bool | str, list[str]] = {
 LAST_WORDS = 20
 MULTIPROCESSING = "from multiprocessing.spawn import "
 """How it starts the parent's program again in a child."""
+GRACE = 2.0
+RESTARTED = "restarted"
 SETTLE = 0.5
 """A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""
 
@@ -41,11 +46,13 @@ class Starting:
         self.started_at: float | None = None
         self._stop_on: list[str] = STOP_ON["uncaught"]
         self._just_my_code = False
+        self.attached = False
+        self._launched: dict[str, Any] | None = None
+        """what the client wished at launch, for a restart"""
+        self._restarting = asyncio.Lock()
 
     async def launch(
         self,
-        stop_on_exception: bool | str = "uncaught",
-        console: str = "internalConsole",
         wait: Wait = None,
         fields: list[str] | None = None,
         budget: int | None = None,
@@ -53,27 +60,92 @@ class Starting:
     ) -> dict[str, Any]:
         check_fields(fields)
         self._debuggee.require("launch")
-        spec = launch_spec(self._config, **wishes)
+        spec, stop_on = self._understand(**wishes)
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = spec.stop_scope
         try:
             await self._adapter.check_launch(spec)
-            await self._placement.verify_pending()
-            self.started_at = time.monotonic()
-            self._stop_on, self._just_my_code = STOP_ON[stop_on_exception], spec.just_my_code
-            async with self._placement.changing:
-                self._debuggee.adapter = self._adapter
-                await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), self._stop_on)
-                self._debuggee.started()
+            await self._start(spec, stop_on)
         except BaseException as error:
             await self._undo(error)
             raise
+        self._launched = wishes
+        return await self._launch_answer(spec, run, wait, fields, budget)
+
+    def _understand(
+        self, stop_on_exception: bool | str = "uncaught", console: str = "internalConsole", **wishes: Any
+    ) -> tuple[LaunchSpec, list[str]]:
+        return launch_spec(self._config, **wishes), STOP_ON[stop_on_exception]
+
+    async def _start(self, spec: LaunchSpec, stop_on: list[str]) -> None:
+        await self._placement.verify_pending()
+        self.started_at = time.monotonic()
+        self._stop_on, self._just_my_code = stop_on, spec.just_my_code
+        async with self._placement.changing:
+            self._debuggee.adapter = self._adapter
+            await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
+            self._debuggee.started()
+
+    async def _launch_answer(
+        self, spec: LaunchSpec, run: Run, wait: Wait, fields: list[str] | None, budget: int | None
+    ) -> dict[str, Any]:
         key = {"file": "script"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
         if wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
             await run.wait(SETTLE)
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
         return {**answer, "pid": self._adapter.pid, "program": self.program}
+
+    async def restart(
+        self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
+    ) -> dict[str, Any]:
+        """Ends what runs and launches the same again. What can be refused is refused before anything is ended."""
+        check_fields(fields)
+        async with self._restarting:
+            self._debuggee.require("restart")
+            wishes = self._require_launched()
+            spec, stop_on = self._understand(**wishes)
+            await self._check_again(spec)
+            self._debuggee.require("restart")
+            if self._debuggee.state in LIVE:
+                self._debuggee.ending = RESTARTED
+            await self._adapter.terminate(GRACE)  # it may be alive without its debugger
+            previous = self._debuggee.end
+            assert previous is not None
+            run = self._debuggee.begin_again(previous)
+            try:
+                await self._start(spec, stop_on)
+            except BaseException as error:
+                await self._undo(error, previous)
+                raise
+        answer = await self._launch_answer(spec, run, wait, fields, budget)
+        return {**answer, "restarted": True, "previous": previous.summary()}
+
+    def _require_launched(self) -> dict[str, Any]:
+        end = self._debuggee.end
+        if end is not None and end.reason == DETACHED:
+            raise RelayError(
+                "INVALID_SESSION_STATE",
+                "Cannot restart: the program was let go and is not this session's any more",
+                current_state=str(self._debuggee.state),
+                suggestion="Create another session with POST /sessions and launch there",
+            )
+        if self._launched is None:
+            raise RelayError(
+                "NOT_SUPPORTED",
+                "Cannot restart: this session attached to the program and does not know how it was started",
+                suggestion="Start the program again, then attach to it in a new session; or launch it in a session",
+            )
+        return self._launched
+
+    async def _check_again(self, spec: LaunchSpec) -> None:
+        try:
+            await self._adapter.check_launch(spec)
+        except RelayError as error:
+            state = self._debuggee.state
+            error.details["current_state"] = str(state)
+            error.details["suggestion"] = f"Correct the file and restart again: the session is still {state}"
+            raise
 
     async def attach(
         self,
@@ -83,16 +155,14 @@ class Starting:
         connect_timeout: float = 10,
         stop_scope: str | None = None,
         wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
     ) -> dict[str, Any]:
+        check_fields(fields)
         self._debuggee.require("attach")
-        if port is None:
-            raise RelayError(
-                "ATTACH_FAILED",
-                f"Attaching to process {pid} by its id is not available",
-                suggestion="Start it with: python -m debugpy --listen 127.0.0.1:PORT script.py, and attach to the port",
-            )
+        gdb = self._config.limits.gdb_path or None
         scope = stop_scope or self._config.stop_scope
-        spec = AttachSpec(host or "localhost", port, connect_timeout, stop_scope=scope)
+        spec = AttachSpec(pid, host or "localhost", port, connect_timeout, stop_scope=scope, gdb_path=gdb)
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = scope
         self.started_at = time.monotonic()
@@ -100,12 +170,15 @@ class Starting:
             async with self._placement.changing:
                 self._debuggee.adapter = self._adapter
                 await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON["uncaught"])
+                self.program = await asyncio.to_thread(self._adapter.describe_target)
                 self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
             raise
-        answer = await self._execution.answer(run, self._execution.seconds(wait, 0))
-        return {**answer, "attached": True, "pid": self._adapter.pid, "host": spec.host, "port": spec.port}
+        self.attached = True
+        where = {"host": spec.host, "port": port} if port is not None else {}
+        answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
+        return {**answer, "attached": True, "pid": self._adapter.pid, "program": self.program, **where}
 
     async def join(self, arrival: Arrival, about: dict[str, Any], elder: Starting) -> None:
         """For a child that another program of the session started: it stops where that one would."""
@@ -121,10 +194,10 @@ class Starting:
             await self._adapter.join(arrival, about["pid"], groups, self._stop_on, self._just_my_code, scope)
             self._debuggee.started()
 
-    async def _undo(self, error: BaseException) -> None:
+    async def _undo(self, error: BaseException, previous: End | None = None) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
         await self._adapter.end(0)
-        self._debuggee.reset()
+        self._debuggee.reset(previous)
         self.started_at = None
         if isinstance(error, RelayError) and error.code == "LAUNCH_FAILED":
             log = self._debuggee.log

@@ -26,6 +26,9 @@ ONLY_PAUSED = frozenset({State.PAUSED})
 ALLOWED: dict[str, frozenset[State]] = {
     "launch": ONLY_CREATED,
     "attach": ONLY_CREATED,
+    "restart": LIVE | {State.TERMINATED},
+    "detach": LIVE,
+    "terminate": LIVE,
     "continue": ONLY_PAUSED,
     "pause": ONLY_RUNNING,
     "step_over": ONLY_PAUSED,
@@ -55,12 +58,12 @@ ADVICE: dict[State, str] = {
     State.LAUNCHING: "The program is starting: call GET /sessions/{id}/report?wait=30 to wait for it",
     State.RUNNING: "Call POST /sessions/{id}/pause first or wait for a breakpoint",
     State.PAUSED: "The program is paused: continue or step it first",
-    State.TERMINATED: "The program has ended: read GET /sessions/{id}/output, or create a new session",
+    State.TERMINATED: "The program has ended: read GET /sessions/{id}/output, or call POST /sessions/{id}/restart",
     State.FAILED: "The session failed: read GET /sessions/{id}, then create a new session",
 }
 
 
-ONE_PROGRAM = "A session runs one program once: create another with POST /sessions"
+ONE_PROGRAM = "A session has one program: POST /sessions/{id}/restart runs it again; create another for another one"
 
 
 def require(operation: str, state: State) -> None:

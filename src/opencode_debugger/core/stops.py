@@ -90,22 +90,39 @@ def location(frame: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+DETACHED = "detached"
+DELIBERATE = frozenset({DETACHED, "terminated", "restarted", "deleted", "timeout", "exited"})
+"""Reasons of an end that are no errors, even where nobody knows the exit code."""
+
+
 @dataclass(frozen=True)
 class End:
     """How the program ended."""
 
     status: ExitStatus | None
     reason: str
-    """exited, killed, timeout, detached or lost"""
+    """exited, killed, terminated, restarted, timeout, detached or lost"""
+
+    def summary(self) -> dict[str, Any]:
+        status = self.status
+        return {
+            "exit_code": status.code if status else None,
+            "signal": status.signal if status else None,
+            "reason": self.reason,
+        }
 
     def to_event(self) -> dict[str, Any]:
-        body: dict[str, Any] = {"exit_code": self.status.code if self.status else None, "restart": False}
+        body: dict[str, Any] = {
+            "exit_code": self.status.code if self.status else None,
+            "restart": self.reason == "restarted",
+            "reason": self.reason,
+        }
         if self.status is not None and self.status.signal:
             body["signal"] = self.status.signal
             body["error"] = f"Process was killed by {self.status.signal}"
         elif self.status is not None and self.status.code:
             body["error"] = f"Process exited with code {self.status.code}"
-        elif self.status is None and self.reason != "exited":
+        elif self.status is None and self.reason not in DELIBERATE:
             body["error"] = self.reason
         return body
 

@@ -44,6 +44,7 @@ class Channel(asyncio.Protocol):
         self.on_event = on_event
         self.on_closed = on_closed
         self.connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._deframer = framing.Deframer()
         self._pending: dict[int, asyncio.Future[messages.Response]] = {}
         self._seq = 0
@@ -126,6 +127,8 @@ class Channel(asyncio.Protocol):
                 future.exception()  # nobody may be waiting any more
         if not self.connected.done():
             self.connected.cancel()
+        if not self.closed.done():
+            self.closed.set_result(None)
         self.on_closed(exc)
 
     def close(self, reason: Exception | None = None) -> None:

@@ -66,6 +66,12 @@ class PageQuery(QueryModel):
     limit: Limit = Field(100, description="How many to return at most.")
 
 
+class ProcessQuery(QueryModel):
+    filter: PlainText | None = Field(None, description="Only processes with this text in their command, in any case.")
+    offset: Integer = Field(0, description="How many to skip.")
+    limit: Limit = Field(100, description="How many to return at most.")
+
+
 class BreakpointQuery(QueryModel):
     file: PlainText | None = Field(None, description="Only breakpoints of this file.")
     verified: Truth | None = Field(None, description="Only verified ones (true), only the others (false).")

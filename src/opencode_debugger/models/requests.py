@@ -56,6 +56,23 @@ class RequestModel(BaseModel):
         return self.model_dump(exclude_none=True)
 
 
+PID = "Process id: a debugger is brought into the running Python program. GET /processes lists them."
+HOST = "Where debugpy listens (default localhost)."
+PORT = "Port on which debugpy listens."
+CONNECT_TIMEOUT = "Seconds to wait for the connection (default 10)."
+
+ProcessId = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+ConnectTimeout = Annotated[int, Field(ge=1, le=300)]
+
+
+def check_target(pid: int | None, host: str | None, port: int | None) -> None:
+    if (pid is None) == (port is None):
+        raise problem("Provide either pid, or host and port")
+    if pid is not None and host is not None:
+        raise problem("A host goes with port, not with pid", "host")
+
+
 class CreateSessionRequest(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"name": "debug-my-script", "project_root": "/home/dev/myproject"}]}
@@ -72,6 +89,29 @@ class CreateSessionRequest(RequestModel):
     stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
     stop_scope: StopScope = Field("all", description=STOP_SCOPE)
     restore_breakpoints: bool = Field(True, description="Set the breakpoints saved for this project_root again.")
+    mode: Literal["launch", "attach"] = Field(
+        "launch", description="attach: attach to a program in the same call; if that fails, there is no session."
+    )
+    pid: ProcessId | None = Field(None, description="With mode attach: " + PID)
+    host: ShortText | None = Field(None, description="With mode attach: " + HOST)
+    port: Port | None = Field(None, description="With mode attach: " + PORT)
+    connect_timeout: ConnectTimeout | None = Field(None, description="With mode attach: " + CONNECT_TIMEOUT)
+
+    @model_validator(mode="after")
+    def target_of_its_mode(self) -> Self:
+        if self.mode == "attach":
+            check_target(self.pid, self.host, self.port)
+            return self
+        for name in ("pid", "host", "port", "connect_timeout"):
+            if getattr(self, name) is not None:
+                raise problem('Goes with "mode": "attach"', name)
+        return self
+
+    def params(self) -> dict[str, Any]:
+        given = super().params()
+        if self.mode == "launch":
+            del given["mode"]
+        return given
 
 
 class WaitOptions(RequestModel):
@@ -182,32 +222,38 @@ class LaunchRequest(WaitOptions):
         return self
 
 
-class AttachRequest(RequestModel):
+class AttachRequest(WaitOptions):
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"host": "localhost", "port": 5678, "connect_timeout": 15}],
+            "examples": [{"pid": 12345}, {"host": "localhost", "port": 5678, "connect_timeout": 15}],
             **exactly_one_of("pid", "port"),
         }
     )
 
-    pid: int | None = Field(None, ge=1, le=2**31 - 1, description="Not available in this version.")
-    host: ShortText | None = Field(None, description="Where debugpy listens (default localhost).")
-    port: int | None = Field(None, ge=1, le=65535, description="Port on which debugpy listens.")
-    connect_timeout: int = Field(10, ge=1, le=300, description="Seconds to wait for the connection.")
+    pid: ProcessId | None = Field(None, description=PID)
+    host: ShortText | None = Field(None, description=HOST)
+    port: Port | None = Field(None, description=PORT)
+    connect_timeout: ConnectTimeout = Field(10, description=CONNECT_TIMEOUT)
     stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " The session's choice if left out.")
-    wait: Wait = Field(None, description=WAIT)
 
     @model_validator(mode="after")
     def one_target(self) -> Self:
-        if (self.pid is None) == (self.port is None):
-            raise problem("Provide either pid, or host and port")
-        if self.pid is not None and self.host is not None:
-            raise problem("A host goes with port, not with pid", "host")
+        check_target(self.pid, self.host, self.port)
         return self
 
     def params(self) -> dict[str, Any]:
         given = super().params()
         return given if self.port is None else {"host": "localhost", **given}
+
+
+class RestartRequest(WaitOptions):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 30}]})
+
+
+class TerminateRequest(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"force": True}]})
+
+    force: bool = Field(False, description="Kill the program at once instead of asking it to end first.")
 
 
 class EvaluateRequest(RequestModel):

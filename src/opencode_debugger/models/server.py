@@ -21,8 +21,8 @@ class Capabilities(Described):
     supports_function_breakpoints: bool = doc("Breakpoints with function.", False)
     supports_evaluate: bool = doc("POST evaluate.", True)
     supports_set_variable: bool = doc("Changing variables.", False)
-    supports_restart: bool = doc("Restarting the program in its session.", False)
-    supports_attach: bool = doc("POST attach, to a port.", True)
+    supports_restart: bool = doc("POST restart.", True)
+    supports_attach: bool = doc("POST attach, to a port or a process id.", True)
     max_sessions: int = doc("How many sessions may be there at once whose program lives or has not started.", 10)
 
 

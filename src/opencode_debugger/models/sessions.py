@@ -23,6 +23,9 @@ class Program(Described):
     args: list[str] = doc("Its command-line arguments.", ["--verbose"])
     cwd: str | None = doc("Its working directory.", "/home/dev/myproject")
     env: dict[str, str] = doc("Environment variables that were added.", {"DEBUG": "1"})
+    command: str | None = doc("Command line of a program that was attached to.", "python server.py --port 8000")
+    interpreter: str | None = doc("Python that it runs on, if it was attached to.", "/usr/bin/python3.11")
+    python_version: str | None = doc("Version of that Python.", "3.11")
 
 
 class Location(Described):
@@ -62,7 +65,8 @@ class Child(Described):
 
 class Session(SessionCreated):
     stop_reason: str | None = doc("Why it is paused: breakpoint, step, exception, pause or entry.", "breakpoint")
-    program: Program | None = doc("What was launched; null before.")
+    program: Program | None = doc("What was launched or attached to; null before.")
+    attached: bool = doc("Whether the program was attached to: somebody else started it.", False)
     pid: int | None = doc("Process id of the program while it lives.", 12345)
     current_location: Location | None = doc("Where it is paused.")
     stopped_thread_id: int | None = doc("Thread that stopped.", 1)
@@ -84,7 +88,8 @@ class SessionItem(Described):
     name: str | None = doc("Its name.", "debug-my-script")
     status: Status = doc("Its state.", "paused", ...)
     created_at: str = doc("When it was created.", "2026-01-13T10:30:00.000Z")
-    program: str | None = doc("Script or module it runs.", "/home/dev/myproject/main.py")
+    pid: int | None = doc("Process id of its program while it is debugged.", 12345)
+    program: str | None = doc("Script, module or command that it runs.", "/home/dev/myproject/main.py")
     parent_session_id: str | None = doc("Of a child: the session of the process that started it.", "sess_a1b2c3d4")
 
 
@@ -102,6 +107,23 @@ class SessionDeleted(Described):
     final_status: str | None = doc("State in which it ended.", "terminated")
     exit_code: int | None = doc("Exit code of its program.", 0)
     runtime_seconds: float | None = doc("How long its program ran.", 125.5)
+
+
+class Parted(Described):
+    session_id: str = doc("Identifier of the session.", "sess_a1b2c3d4", ...)
+    status: Status = doc("State of the session now.", "terminated", ...)
+    reason: str | None = doc("How it came to that.", "detached")
+    pid: int | None = doc("Process id of the program.", 12345)
+    exit_code: int | None = doc("Its exit code, if it has ended and we are its parent.", 0)
+    signal: str | None = doc("Signal that killed it.", "SIGTERM")
+
+
+class Detached(Parted):
+    detached: bool = doc("Whether it runs on without us; false if it ended just before.", True, ...)
+
+
+class Terminated(Parted):
+    terminated: bool = doc("Always true.", True, ...)
 
 
 class SessionStatus(Described):

@@ -70,8 +70,20 @@ class Launched(StopReport):
     program: Program | None = doc("What was launched.")
 
 
+class PreviousRun(Described):
+    exit_code: int | None = doc("Exit code of the program that ran before.", -15)
+    signal: str | None = doc("Signal that ended it.", "SIGTERM")
+    reason: str | None = doc("How it ended.", "restarted")
+
+
+class Restarted(Launched):
+    restarted: bool = doc("Always true.", True, ...)
+    previous: PreviousRun | None = doc("How the program before it ended.")
+
+
 class Attached(StopReport):
     attached: bool = doc("Always true.", True, ...)
     pid: int | None = doc("Process id of the program.", 12345)
+    program: Program | None = doc("What was attached to.")
     host: str | None = doc("Where debugpy listens.", "localhost")
     port: int | None = doc("Port on which debugpy listens.", 5678)

@@ -19,7 +19,7 @@ CAPABILITIES = {
     "supports_function_breakpoints": False,
     "supports_evaluate": True,
     "supports_set_variable": False,
-    "supports_restart": False,
+    "supports_restart": True,
     "supports_attach": True,
 }
 

@@ -23,9 +23,9 @@ from ..files import make_folder
 from ..persistence.breakpoints import BreakpointStore
 from ..persistence.sessions import TombstoneStore
 from ..runner.handle import ChildHandle, Handle
-from ..runner.paths import FINAL
+from ..runner.paths import DETACHED, FINAL
 from ..runner.spawn import Spares, reap, reap_all
-from . import about
+from . import about, processes
 from .checks import check_interpreter, existing_folder
 from .lock import FolderLock
 
@@ -36,6 +36,8 @@ OCCUPYING = frozenset(State) - ENDED
 CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint"})
 OF_THE_LOST = frozenset({"info", "status", "report"})
 """What can still be said of a session whose runner died."""
+TARGET = ("pid", "host", "port", "connect_timeout")
+"""Options of a new session that say what to attach to."""
 ENDING = 15.0
 LEAVING = 5.0
 SUMMARY = 2.0
@@ -125,9 +127,13 @@ class Relay:
         if final.exists():
             with contextlib.suppress(msgspec.DecodeError, KeyError, OSError):
                 self._bury(folder.name, msgspec.json.decode(final.read_bytes()))
-        await asyncio.to_thread(end_marked, folder.name)
+        await self._end_what_is_left(folder)
         shutil.rmtree(folder, ignore_errors=True)
         reap()
+
+    async def _end_what_is_left(self, folder: Path) -> None:
+        if not (folder / DETACHED).exists():
+            await asyncio.to_thread(end_marked, folder.name)
 
     async def stop(self) -> None:
         """Ends every session: nothing of ours runs on."""
@@ -141,6 +147,8 @@ class Relay:
     # Sessions.
 
     async def create_session(self, options: dict[str, Any]) -> bytes:
+        if options.get("mode") == "attach":
+            return await self._create_attached(options)
         root = options.get("project_root")
         if root is not None:
             root = existing_folder(root)
@@ -169,6 +177,19 @@ class Relay:
                 raise
             self._hold(Held(handle, root, msgspec.json.decode(answer)))
         return answer
+
+    async def _create_attached(self, options: dict[str, Any]) -> bytes:
+        """Both or nothing: a session that could not attach is gone again."""
+        target = {name: options[name] for name in TARGET if name in options}
+        rest = {name: value for name, value in options.items() if name not in (*TARGET, "mode")}
+        session_id = msgspec.json.decode(await self.create_session(rest))["session_id"]
+        try:
+            await self.call(session_id, "attach", target)
+            return await self.call(session_id, "info", {})
+        except BaseException:
+            with contextlib.suppress(RelayError):
+                await self.delete_session(session_id, True)
+            raise
 
     @contextlib.asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
@@ -243,7 +264,7 @@ class Relay:
             logger.error("the runner of session %s ended unexpectedly", session_id)
             for lost in (held, *self._children(handle)):
                 lost.is_lost = True
-            self._later(asyncio.to_thread(end_marked, session_id))
+            self._later(self._end_what_is_left(handle.folder))
 
     def _forget(self, held: Held) -> None:
         for gone in (held, *self._children(held.handle)):
@@ -257,6 +278,11 @@ class Relay:
         self._cleanups.add(task)
         task.add_done_callback(self._cleanups.discard)
 
+    async def list_processes(self, filter: str | None, offset: int, limit: int) -> bytes:
+        """What one could attach to."""
+        debugged = {item["pid"]: item["session_id"] for item in await self._summaries() if item.get("pid")}
+        return _page(await asyncio.to_thread(processes.listed, debugged, filter), offset, limit)
+
     async def list_sessions(
         self, status: str | None, offset: int, limit: int, parent_session_id: str | None = None
     ) -> bytes:
@@ -264,16 +290,7 @@ class Relay:
         if parent_session_id is not None:
             listed = [item for item in listed if item["parent_session_id"] == parent_session_id]
         listed.sort(key=lambda item: (item["created_at"] or "", item["session_id"]))
-        page = listed[offset : offset + limit]
-        return msgspec.json.encode(
-            {
-                "items": page,
-                "total": len(listed),
-                "offset": offset,
-                "limit": limit,
-                "has_more": offset + len(page) < len(listed),
-            }
-        )
+        return _page(listed, offset, limit)
 
     async def _summaries(self) -> list[dict[str, Any]]:
         return list(await asyncio.gather(*(self._summary(held) for held in self._there())))
@@ -388,6 +405,19 @@ class Relay:
 
     def info(self) -> dict[str, Any]:
         return about.info(self._settings.max_sessions)
+
+
+def _page(listed: list[dict[str, Any]], offset: int, limit: int) -> bytes:
+    page = listed[offset : offset + limit]
+    return msgspec.json.encode(
+        {
+            "items": page,
+            "total": len(listed),
+            "offset": offset,
+            "limit": limit,
+            "has_more": offset + len(page) < len(listed),
+        }
+    )
 
 
 def unknown(session_id: str) -> dict[str, Any]:

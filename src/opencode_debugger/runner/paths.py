@@ -10,6 +10,8 @@ from pathlib import Path
 SOCKET = "rpc.sock"
 LOG = "runner.log"
 FINAL = "final.json"
+DETACHED = "detached"
+"""A file that says: the program was let go, what carries the session's marker is nobody's to end."""
 LONGEST_SOCKET_PATH = 100
 
 

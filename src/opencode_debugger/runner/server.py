@@ -18,7 +18,7 @@ from ..core.session import Session
 from ..core.settings import Config
 from ..errors import RelayError
 from . import rpc
-from .paths import FINAL, SOCKET, socket_address
+from .paths import DETACHED, FINAL, SOCKET, socket_address
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +140,10 @@ class Server:
             return await _result(operation(**params))
         self._in_progress += 1
         try:
-            return await _result(operation(**params))
+            answer = await _result(operation(**params))
+            if method == "detach":
+                (self.folder / DETACHED).touch()
+            return answer
         finally:
             self._in_progress -= 1
             session.debuggee.touch()

@@ -16,8 +16,10 @@ from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Go, Gro
 from ..conversation import Conversation
 from ..processes import ExitStatus, Program, end_others
 from ..watched import Watched
+from . import attach as attaching
 from . import interpreter as interpreters
 from . import launch as launching
+from . import ports, target
 from .arrivals import ChildArrival
 from .probe import Probe
 
@@ -39,7 +41,6 @@ CLIENT = {
     "supportsVariableType": True,
 }
 
-DIAL = 1.0
 DISCONNECT = 2.0
 END_PATIENCE = 2.0
 LAST_WORDS = 1.0
@@ -88,6 +89,12 @@ class DebugpyAdapter:
         self._young: set[DebugpyAdapter] = set()
         """of the program itself: all its children that live"""
         self._replaced_by: str | None = None
+        self._is_detached = False
+        self._stranger: Watched | None = None
+        """a process into which we brought the debugger"""
+        self._port: int | None = None
+        """where somebody else's debugger listens that we attached to"""
+        self._sweeping: asyncio.Task[None] | None = None
         # Known by the time it is needed: asking takes longer than creating a session.
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
@@ -108,6 +115,7 @@ class DebugpyAdapter:
 
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None:
         interpreter = await self._interpreter(spec.interpreter)
+        await self._forget_last_program()
         async with launching.CallBack(self._new_channel) as callback:
             environment = launching.environment(spec, self._session_id, callback, self._first_reference)
             self._first_reference += REFERENCES_PER_LAUNCH
@@ -123,12 +131,21 @@ class DebugpyAdapter:
                 raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
             self.pid = self._program.pid
             self._program.is_outlived = self._is_outlived
+            self._listener.on_process(self.pid)
             self._converse(await launching.connection(callback, self._program, self._launch_timeout))
             if spec.debug_subprocesses:
                 self._callback = callback
                 callback.stay_open(self._child_called)
         options = {"stopOnEntry": spec.stop_on_entry, **scope_options(spec.stop_scope)}
         await self._configure("launch", options, spec.just_my_code, breakpoints, stop_on)
+
+    async def _forget_last_program(self) -> None:
+        """What it left running is being ended, by the marker that the next one will carry too."""
+        if self._sweeping is not None:
+            await self._sweeping
+        self._numbers.clear()
+        self._smart.clear()
+        self._program = self._talk = self._probe = None
 
     def _new_channel(self) -> Channel:
         channel = Channel(lambda event: self._event(channel, event))
@@ -207,6 +224,8 @@ class DebugpyAdapter:
             return
         self._close_callback()
         self._program.close_pipes()
+        if self._is_detached:
+            return
         self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
 
     def _close_callback(self) -> None:
@@ -226,39 +245,31 @@ class DebugpyAdapter:
         self._probe = Probe(self._talk, self._timeout)
 
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
-        where = f"{spec.host}:{spec.port}"
-        try:
-            async with asyncio.timeout(spec.connect_timeout):
-                self._converse(await self._dial(spec.host, spec.port))
-                options = scope_options(spec.stop_scope)
-                await self._configure("attach", options, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
-        except TimeoutError:
-            raise RelayError(
-                "ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} within {spec.connect_timeout:g} s"
-            ) from None
-        except (OSError, UnicodeError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise RelayError("ATTACH_REFUSED", f"No connection to {where}: {reason}") from error
-        except RelayError as error:
-            if error.code == "DEBUGPY_TIMEOUT":
-                raise RelayError("ATTACH_TIMEOUT", f"The debugger at {where} does not answer") from error
-            raise RelayError(
-                "ATTACH_FAILED", f"What listens at {where} is not a debugger that can be attached to: {error.message}"
-            ) from error
-        self._is_attached = True
+        """By its debugger's port, or by process id: then a debugger is brought into it first."""
+        async with attaching.translated(spec):
+            self._port = spec.port or ports.debugpy_port(spec.pid or 0)
+            if self._port is not None:
+                async with asyncio.timeout(spec.connect_timeout):
+                    self._converse(await attaching.dial(self._new_channel, spec.host, self._port))
+                    await self._attach(spec, breakpoints, stop_on)
+                return
+            assert spec.pid is not None
+            self._stranger = attaching.stranger(spec.pid)
+            async with attaching.Injection(spec.pid, self._new_channel) as injection:
+                self._converse(await injection.connection(spec.gdb_path, spec.connect_timeout))
+                async with asyncio.timeout(spec.connect_timeout):
+                    await self._attach(spec, breakpoints, stop_on)
+                    await injection.done()
 
-    async def _dial(self, host: str, port: int) -> Channel:
-        """Tries again for a moment: a target that has just started, or was just let go, listens in a moment."""
-        loop = asyncio.get_running_loop()
-        patience = loop.time() + DIAL
-        while True:
-            try:
-                _, channel = await loop.create_connection(self._new_channel, host, port)
-                return channel
-            except ConnectionRefusedError:
-                if loop.time() > patience:
-                    raise
-            await asyncio.sleep(DIAL / 20)
+    async def _attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
+        options = scope_options(spec.stop_scope)
+        await self._configure("attach", options, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
+
+    def describe_target(self) -> dict[str, Any]:
+        """What there is to know of a program that we attached to; of one on another machine, nothing."""
+        if self.pid is None or (self._stranger is None and ports.debugpy_port(self.pid) != self._port):
+            return {}
+        return target.describe(self.pid)
 
     async def _configure(
         self,
@@ -274,6 +285,7 @@ class DebugpyAdapter:
         timeout = timeout or self._launch_timeout
         self._initialized = asyncio.get_running_loop().create_future()
         await talk.request("initialize", CLIENT, timeout=timeout)
+        self._is_attached = command == "attach"
         options = {"justMyCode": just_my_code, "redirectOutput": False, "showReturnValue": True, **arguments}
         options["breakOnSystemExit"] = []  # an exit is no crash, whatever its code
         started = talk.channel.send(command, options)
@@ -380,6 +392,8 @@ class DebugpyAdapter:
             return
         if self._program is not None:
             talk.farewell = asyncio.get_running_loop().create_task(self._expect_end(self._program))
+        elif self._stranger is not None:
+            talk.farewell = asyncio.get_running_loop().create_task(self._expect_end_of(self._stranger))
         elif self._exit_code is not None:
             self._listener.on_exit(ExitStatus.of(self._exit_code))
         else:
@@ -390,6 +404,12 @@ class DebugpyAdapter:
         await asyncio.wait([program.ended], timeout=0 if self._replaced_by else END_PATIENCE)
         if program.is_alive:
             self._listener.on_lost(self._why_it_left())
+
+    async def _expect_end_of(self, stranger: Watched) -> None:
+        """Whoever is not its parent does not get to know how it ended, only that it did."""
+        await asyncio.wait([stranger.ended], timeout=END_PATIENCE)
+        gone = "exited" if stranger.ended.done() else "the program closed the connection to its debugger and runs on"
+        self._listener.on_lost(gone)
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
         await self._define_rules(path, breakpoints)
@@ -517,21 +537,58 @@ class DebugpyAdapter:
     def check_expression(self, text: str) -> Any:
         return interpreters.check_expression(text)
 
+    async def detach(self) -> None:
+        """All threads run on, without breakpoints. A program that we started keeps its pipes for now."""
+        with contextlib.suppress(RelayError):
+            self._listener.on_hits(await self.hits())
+        self._is_detached = True
+        await self._let_go(terminate=False)
+
+    async def _let_go(self, terminate: bool) -> None:
+        talk, self._talk = self._talk, None
+        if talk is None:
+            return
+        with contextlib.suppress(RelayError):
+            await talk.request("disconnect", {"terminateDebuggee": terminate}, timeout=DISCONNECT)
+        if self._is_attached and self._stranger is None:
+            # Somebody else's adapter: it dies, and its port with it, if we are gone before it has closed its end.
+            await asyncio.wait([talk.channel.closed], timeout=DISCONNECT)
+        talk.channel.close()
+
+    async def terminate(self, grace: float) -> None:
+        """Ends the program, whoever started it. What happened before can still be read."""
+        if self._watched is not None:
+            await self._end_child(self._watched, grace)
+        elif self._program is not None:
+            await self._end_program(self._program, grace)
+        elif self._stranger is not None:
+            await self._stranger.end(grace)
+            if self._stranger.is_alive:
+                raise RelayError("DEBUGPY_TIMEOUT", f"Process {self._stranger.pid} did not end", operation="terminate")
+        else:
+            await self._let_go(terminate=True)
+
+    async def _end_program(self, program: Program, grace: float) -> None:
+        await program.end(grace)
+        await asyncio.gather(*(child.end(0) for child in list(self._young)))
+        program.close_pipes()
+        await end_others(self._session_id)
+
     async def end(self, grace: float) -> None:
-        """A program that we started ends; one that we attached to goes on without us."""
+        """A program that we started ends; one that we attached to, or let go, goes on without us."""
         self._close_callback()
         if self._watched is not None:
             await self._end_child(self._watched, grace)
-            self._watched = None
+        elif self._program is not None and self._is_detached:
+            self._program.release()
         elif self._program is not None:
-            await self._program.end(grace)
-            await asyncio.gather(*(child.end(0) for child in list(self._young)))
-            self._program.close_pipes()
-            await end_others(self._session_id)
-            self._program, self.pid = None, None
-        elif self._is_attached and self._talk is not None:
-            with contextlib.suppress(RelayError):
-                await self._talk.request("disconnect", {"terminateDebuggee": False}, timeout=DISCONNECT)
+            await self._end_program(self._program, grace)
+        if self._is_attached:
+            await self._let_go(terminate=False)
+        if self._stranger is not None:
+            self._stranger.close()
+        self._program = self._watched = self._stranger = self.pid = None
+        self._is_attached = False
         talk, self._talk = self._talk, None
         if talk is not None:
             talk.channel.close()

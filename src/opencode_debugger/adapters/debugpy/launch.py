@@ -111,7 +111,7 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
     config = {
         "port": callback.port,
         "token": callback.token,
-        "debugpy": _debugpy_folder(),
+        "debugpy": debugpy_folder(),
         "inside": str(INSIDE),
         "kind": spec.kind,
         "target": spec.target,
@@ -132,7 +132,7 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
     }
 
 
-def _debugpy_folder() -> str:
+def debugpy_folder() -> str:
     found = importlib.util.find_spec("debugpy")
     assert found is not None and found.origin is not None
     return str(Path(found.origin).parent)

@@ -1,0 +1,112 @@
+"""Ways to a program that runs already: through its debugger's port, or by bringing a debugger into the process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from ...dap.channel import Channel
+from ...errors import RelayError
+from ..base import AttachSpec
+from ..watched import Watched
+from .inject import Delivery, code_for, inject
+from .launch import CallBack
+from .target import require_attachable
+
+DIAL = 1.0
+BUSY = (
+    "It gets to it when it is back in Python code: attach again then, or with a larger connect_timeout. "
+    "Until then it runs as before"
+)
+
+
+@contextlib.asynccontextmanager
+async def translated(spec: AttachSpec) -> AsyncIterator[None]:
+    """What goes wrong on the way, as clients are told."""
+    where = f"process {spec.pid}" if spec.pid is not None else f"{spec.host}:{spec.port}"
+    try:
+        yield
+    except TimeoutError:
+        raise _too_late(spec, where) from None
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        code = "ATTACH_FAILED" if spec.port is None else "ATTACH_REFUSED"
+        raise RelayError(code, f"No connection to {where}: {reason}") from error
+    except RelayError as error:
+        if error.code.startswith("ATTACH_"):
+            raise
+        if error.code == "DEBUGPY_TIMEOUT":
+            raise RelayError("ATTACH_TIMEOUT", f"The debugger at {where} does not answer") from error
+        what = f"The debugger in {where} failed" if spec.port is None else f"What listens at {where} is not a debugger"
+        more = "" if spec.port is None else " that can be attached to"
+        raise RelayError("ATTACH_FAILED", f"{what}{more}: {error.message}") from error
+
+
+def _too_late(spec: AttachSpec, where: str) -> RelayError:
+    limit = f"within {spec.connect_timeout:g} s"
+    if spec.port is None:
+        message = f"{where.capitalize()} did not get to loading the debugger {limit}: it is busy in native code"
+        return RelayError("ATTACH_TIMEOUT", message, suggestion=BUSY)
+    return RelayError("ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} {limit}")
+
+
+async def dial(new_channel: Callable[[], Channel], host: str, port: int) -> Channel:
+    """Tries again for a moment: a target that has just started, or was just let go, listens in a moment."""
+    loop = asyncio.get_running_loop()
+    patience = loop.time() + DIAL
+    while True:
+        try:
+            _, channel = await loop.create_connection(new_channel, host, port)
+            return channel
+        except ConnectionRefusedError:
+            if loop.time() > patience:
+                raise
+        await asyncio.sleep(DIAL / 20)
+
+
+def stranger(pid: int) -> Watched:
+    require_attachable(pid)
+    return Watched(pid, is_kept=False)
+
+
+class Injection:
+    """A debugger on its way into a process, and back to us."""
+
+    def __init__(self, pid: int, new_channel: Callable[[], Channel]) -> None:
+        self._pid = pid
+        self._callback = CallBack(new_channel)
+        self._open = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> Injection:
+        await self._open.enter_async_context(self._callback)
+        self._delivery = Delivery(self._callback.token, code_for(self._callback))
+        await self._open.enter_async_context(self._delivery)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    async def connection(self, gdb_path: str | None, seconds: float) -> Channel:
+        token = self._callback.token
+        await inject(self._pid, gdb_path, self._delivery, token, seconds)
+        either: list[asyncio.Future[Any]] = [self._callback.debugger, self._delivery.answer]
+        await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if self._callback.debugger.done():
+            return self._callback.debugger.result()
+        if self._delivery.answer.done():
+            await self.done()
+        raise TimeoutError
+
+    async def done(self) -> None:
+        """Every thread of the program heeds the debugger now, or it says why not."""
+        answer = await self._delivery.answer
+        if "refused" in answer:
+            raise RelayError(
+                "ATTACH_FAILED",
+                f"Cannot attach to process {self._pid}: {answer['refused']}",
+                suggestion="GET /api/v1/processes tells which session, or which port, it is debugged through",
+            )
+        if "failed" in answer:
+            raise RelayError("ATTACH_FAILED", f"The debugger did not start in process {self._pid}: {answer['failed']}")

@@ -1,0 +1,194 @@
+"""Brings the debugger into a program that runs already, by its process id, without doing it any harm.
+
+gdb stops the program for a moment and makes it do one of two things, both of which are allowed at any point of any
+program: it notes a call for the interpreter to make between two instructions (Py_AddPendingCall), or, where its main
+thread waits in the kernel and would not get to it, starts a thread that waits for its turn like any other. What then
+runs fetches the rest from us over a loopback connection. If we have given up by then, it ends without a trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import platform
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...errors import RelayError
+from .. import gdb_program
+from . import symbols
+from .launch import CallBack, debugpy_folder
+
+INJECTED = Path(__file__).with_name("injected.py")
+
+FUNCTIONS = (
+    "Py_AddPendingCall", "PyRun_SimpleString", "PyGILState_Ensure", "PyGILState_Release",
+    "mmap", "mprotect", "pthread_create", "pthread_self", "pthread_detach",
+)  # fmt: skip
+ALWAYS = FUNCTIONS[:2]
+
+PAGE = 4096
+TEXT_AT = 256
+"""Where in the page the text begins; the machine code is before it."""
+
+BLOCKING = (
+    0, 7, 23, 34, 35, 42, 43, 45, 47, 61, 128, 130, 202, 230, 232, 247, 270, 271, 281, 288, 299, 441,
+)  # fmt: skip
+"""Calls to the kernel (x86-64) in which programs wait for long, none of them made while memory is allocated: read,
+poll, select, pause, nanosleep, connect, accept, recvfrom, recvmsg, wait4, rt_sigtimedwait, rt_sigsuspend, futex,
+clock_nanosleep, epoll_wait, waitid, pselect6, ppoll, epoll_pwait, accept4, recvmmsg, epoll_pwait2."""
+
+BOOTSTRAP = """\
+exec('''
+import _thread
+def fetch():
+    try:
+        import _socket
+        sock = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+        sock.connect(("127.0.0.1", %(port)d))
+        sock.sendall(b"%(token)s")
+        text = b""
+        while True:
+            data = sock.recv(65536)
+            if not data:
+                break
+            text += data
+        if text:
+            config, _, code = text.partition(b"\\\\n")
+            names = {"__name__": "_ocdb_injected", "sock": sock, "config": eval(config)}
+            exec(compile(code, "<ocdb injected>", "exec"), names)
+    except BaseException:
+        pass
+_thread.start_new_thread(fetch, ())
+''', {})
+"""
+
+SCRIPT = """\
+set pagination off
+set confirm off
+set width 0
+set auto-load no
+set auto-solib-add off
+set unwindonsignal on
+handle all nostop noprint pass
+attach %(pid)d
+set $waits = %(waits)s
+set $page = ((long (*)(long, long, long, long, long, long)) %(mmap)d)(0, %(size)d, 3, 34, -1, 0)
+if $page > 0
+  restore page binary $page
+  if $waits
+    set $waits = ((int (*)(long, long, long)) %(mprotect)d)($page, %(page)d, 5) == 0
+  end
+  if $waits
+    printf "OCDB thread %%d\\n", ((int (*)(long, long, long, long)) %(pthread_create)d)($page + %(page)d, 0, $page, 0)
+  else
+    set $text = $page + %(text_at)d
+    printf "OCDB call %%d\\n", ((int (*)(long, long)) %(Py_AddPendingCall)d)(%(PyRun_SimpleString)d, $text)
+  end
+end
+detach
+quit
+"""
+
+_RESULT = re.compile(r"^OCDB (thread|call) (-?\d+)$", re.MULTILINE)
+_PTRACE = re.compile(r"ptrace: (.*)")
+
+
+class Delivery:
+    """A loopback port from which the program fetches our code, and on which it says how that went."""
+
+    def __init__(self, token: str, code: bytes) -> None:
+        self._token = token.encode()
+        self._code = code
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+
+    async def __aenter__(self) -> Delivery:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port: int = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            if await reader.readexactly(len(self._token)) != self._token:
+                return
+            writer.write(self._code)
+            writer.write_eof()
+            said = msgspec.json.decode(await reader.read(PAGE))
+            if not self.answer.done():
+                self.answer.set_result(said)
+        except (OSError, EOFError, msgspec.DecodeError, asyncio.CancelledError):
+            pass
+        finally:
+            self._tasks.discard(task)
+            with contextlib.suppress(OSError):
+                writer.close()
+
+
+def code_for(callback: CallBack) -> bytes:
+    config = {"port": callback.port, "token": callback.token, "debugpy": debugpy_folder()}
+    return repr(config).encode() + b"\n" + INJECTED.read_bytes()
+
+
+async def inject(pid: int, gdb_path: str | None, delivery: Delivery, token: str, seconds: float) -> None:
+    """Returns when the program is going to fetch the code, or has begun to."""
+    found = symbols.addresses(pid, FUNCTIONS)
+    missing = [name for name in ALWAYS if name not in found]
+    if missing:
+        raise RelayError("ATTACH_FAILED", f"Process {pid} has no {missing[0]}: it is not a Python that can be debugged")
+    text = BOOTSTRAP % {"port": delivery.port, "token": token}
+    page = machine_code(found).ljust(TEXT_AT, b"\0") + text.encode() + b"\0"
+    places = {"pid": pid, "waits": waits(found), "page": PAGE, "size": 2 * PAGE, "text_at": TEXT_AT}
+    script = SCRIPT % {**dict.fromkeys(FUNCTIONS, 0), **found, **places}
+    gdb = await asyncio.to_thread(gdb_program.find, gdb_path)
+    code, said = await asyncio.to_thread(gdb_program.run_script, gdb, script, page, seconds)
+    check_result(pid, code, said, seconds)
+
+
+def waits(found: dict[str, int]) -> str:
+    """A gdb expression: whether the main thread waits in the kernel, where it is safe to start a thread from it."""
+    if platform.machine() != "x86_64" or not all(name in found for name in FUNCTIONS):
+        return "0"
+    return " || ".join(f"$orig_rax == {number}" for number in BLOCKING)
+
+
+def machine_code(found: dict[str, int]) -> bytes:
+    """A thread (x86-64): pthread_detach(pthread_self()), then PyRun_SimpleString(text) with the interpreter's lock."""
+
+    def call(name: str) -> bytes:
+        return b"\x48\xb8" + struct.pack("<Q", found.get(name, 0)) + b"\xff\xd0"  # mov rax, address; call rax
+
+    before = b"\xf3\x0f\x1e\xfa\x53"  # endbr64; push rbx
+    before += call("pthread_self") + b"\x48\x89\xc7" + call("pthread_detach")  # mov rdi, rax
+    before += call("PyGILState_Ensure") + b"\x89\xc3"  # mov ebx, eax
+    text = b"\x48\x8d\x3d" + struct.pack("<i", TEXT_AT - len(before) - 7)  # lea rdi, [rip + to the text]
+    after = b"\x89\xdf" + call("PyGILState_Release") + b"\x31\xc0\x5b\xc3"  # mov edi, ebx; xor eax, eax; pop rbx; ret
+    return before + text + call("PyRun_SimpleString") + after
+
+
+def check_result(pid: int, code: int | None, said: str, seconds: float) -> None:
+    result = _RESULT.search(said)
+    if result is not None and result[2] == "0":
+        return
+    if code is None:
+        raise RelayError("ATTACH_TIMEOUT", f"Process {pid} could not be reached within {seconds:g} s; it runs on")
+    refused = _PTRACE.search(said)
+    if refused is not None:
+        raise RelayError(
+            "ATTACH_FAILED",
+            f"The system does not let us look into process {pid}: {refused[1]}",
+            suggestion="Attach as the same user, and see docs/troubleshooting.md on ptrace",
+        )
+    raise RelayError("ATTACH_FAILED", f"gdb could not reach process {pid}; it runs on", output=said[-1000:])

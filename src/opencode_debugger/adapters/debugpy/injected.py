@@ -1,0 +1,130 @@
+"""Runs inside a program that is attached to by its process id: loads our debugger there and connects it to the runner.
+
+Comes as text (see inject.py), on a thread of its own, with `sock` and `config` as globals, on Python 3.8 and newer. The
+program goes on meanwhile and must not notice: nothing in sys.path, its environment, its output or its threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import sys
+import time
+import warnings
+from typing import Any, Dict, Iterator
+
+HIDDEN = {"PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYDEVD_USE_FRAME_EVAL": "NO"}
+"""pydevd reads them when it is loaded; without the first it warns on the program's stderr."""
+
+
+LEAVING = 2.0
+"""Seconds in which a debugger that was told to go is gone."""
+
+
+class Refused(Exception):
+    pass
+
+
+def load(name: str, folder: str) -> Any:
+    """A package by its folder, without touching sys.path: other threads may be importing."""
+    init = os.path.join(folder, "__init__.py")
+    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+@contextlib.contextmanager
+def hidden_environment() -> Iterator[None]:
+    """In os.environ only: changing the real environment of a program with threads is not safe."""
+    environ: Any = os.environ
+    added = {environ.encodekey(k): environ.encodevalue(v) for k, v in HIDDEN.items() if k not in environ}
+    environ._data.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            environ._data.pop(name, None)
+
+
+def load_threading(debugpy_folder: str) -> Any:
+    """Whoever imports it first is the main thread for it, up to Python 3.12: that must not be us."""
+    if "threading" not in sys.modules and sys.version_info < (3, 13):
+        folder = os.path.join(debugpy_folder, "_vendored", "pydevd", "pydevd_attach_to_process")
+        with open(os.path.join(folder, "attach_script.py"), encoding="utf-8") as file:
+            namespace: Dict[str, Any] = {"__name__": "attach_script"}
+            exec(compile(file.read(), file.name, "exec"), namespace)
+        namespace["fix_main_thread_id"]()
+    import threading
+
+    return threading
+
+
+def load_debugpy(folder: str) -> Any:
+    with hidden_environment():
+        if "debugpy" not in sys.modules:
+            load("debugpy", folder)
+        import debugpy
+        from debugpy.common import log
+
+        log.describe_environment = lambda *args, **kwargs: None  # it lists every installed package
+        import debugpy.server.api  # the rest of it
+    return debugpy
+
+
+def check_nobody_debugs() -> None:
+    pydevd = sys.modules.get("pydevd")
+    patience = time.monotonic() + LEAVING
+    while pydevd is not None and pydevd.get_global_debugger() is not None:
+        if time.monotonic() > patience:
+            raise Refused("it is being debugged already, by its own debugpy or by another session")
+        time.sleep(0.01)
+    if pydevd is None and getattr(sys, "gettrace", lambda: None)() is not None:
+        raise Refused("another debugger or tracer is active in it")
+
+
+def connect(config: Dict[str, Any]) -> None:
+    check_nobody_debugs()
+    breakpointhook = sys.breakpointhook
+    debugpy = load_debugpy(config["debugpy"])
+    import pydevd
+
+    pydevd.SetupHolder.setup = None  # an earlier session's
+    sys._ocdb_breakpointhook = breakpointhook  # type: ignore[attr-defined]  # for whoever lets the program go again
+    if sys.version_info >= (3, 12):  # it counts the debugger's threads
+        warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded", DeprecationWarning)
+    debugpy.configure(subProcess=False)
+    # Returns when the runner has set its breakpoints, and all threads heed them.
+    debugpy.connect(("127.0.0.1", config["port"]), access_token=config["token"])
+
+
+def work(sock: Any, config: Dict[str, Any]) -> None:
+    answer: Dict[str, Any] = {"done": True}
+    try:
+        connect(config)
+    except Refused as error:
+        answer = {"refused": str(error)}
+    except BaseException as error:
+        answer = {"failed": "%s: %s" % (type(error).__name__, error)}
+    with contextlib.suppress(OSError):
+        sock.sendall(json.dumps(answer).encode("ascii"))
+        sock.close()
+
+
+def main(sock: Any, config: Dict[str, Any]) -> None:
+    threading = load_threading(config["debugpy"])
+    thread = threading.Thread(target=work, args=(sock, config), name="opencode-debugger")
+    thread.daemon = thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True
+    thread.start()
+
+
+if __name__ == "_ocdb_injected":
+    main(globals()["sock"], globals()["config"])

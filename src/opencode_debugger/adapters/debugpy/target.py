@@ -1,0 +1,215 @@
+"""A running process as one to attach to: what it is, and why it cannot be attached to. Only looks, never touches."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import RelayError
+from ..processes import MARKER
+from . import symbols
+from .interpreter import OLDEST
+from .launch import debugpy_folder
+
+PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
+CAP_SYS_PTRACE = 1 << 19
+LONGEST_COMMAND = 1000
+
+LISTEN = "Start it with: python -m debugpy --listen 127.0.0.1:PORT script.py, and attach to the port"
+PTRACE = f"Run: sudo sysctl kernel.yama.ptrace_scope=0, or run the relay as root. {LISTEN}"
+
+_PYTHON = re.compile(r"(?:^|/)(?:lib)?(python|pypy)(\d)(?:\.(\d+))?[a-z]*(?:\.so[\d.]*|-[\w-]+|\.exe)?$")
+_VERSIONED = re.compile(r"/(?:lib)?python(\d)\.(\d+)[a-z]*[/.]")
+_STATE = re.compile(r"^State:\s+(\w)", re.MULTILINE)
+_TRACER = re.compile(r"^TracerPid:\s+(\d+)", re.MULTILINE)
+_UIDS = re.compile(r"^Uid:\s+(\d+)", re.MULTILINE)
+_CAPABILITIES = re.compile(r"^CapEff:\s+([0-9a-f]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a process cannot be attached to, and what to do."""
+
+    reason: str
+    suggestion: str = LISTEN
+
+
+@dataclass(frozen=True)
+class Python:
+    path: str
+    version: tuple[int, int] | None
+    implementation: str
+
+    @property
+    def version_text(self) -> str | None:
+        return f"{self.version[0]}.{self.version[1]}" if self.version else None
+
+
+def require_attachable(pid: int) -> None:
+    found = problem(pid)
+    if found is not None:
+        raise RelayError(
+            "ATTACH_FAILED", f"Cannot attach to process {pid}: {found.reason}", pid=pid, suggestion=found.suggestion
+        )
+
+
+def problem(pid: int) -> Problem | None:
+    """The first reason that there is, if any."""
+    if not os.path.isdir("/proc/self"):
+        return Problem("attaching by process id works on Linux only")
+    try:
+        status = _read(f"/proc/{pid}/status")
+    except OSError:
+        return Problem("there is no such process", "GET /api/v1/processes lists the processes to attach to")
+    return _state_problem(status) or _permission_problem(pid, status) or _kind_problem(pid)
+
+
+def _state_problem(status: str) -> Problem | None:
+    state = _found(_STATE, status)
+    if state in ("Z", "X"):
+        return Problem("it has ended already", "GET /api/v1/processes lists the processes to attach to")
+    tracer = int(_found(_TRACER, status) or 0)
+    if tracer:
+        return Problem(f"process {tracer} traces it already", f"End the debugger or tracer {tracer} first")
+    if state == "T":
+        return Problem("it is stopped", "Let it go on first: kill -CONT PID")
+    return None
+
+
+def _permission_problem(pid: int, status: str) -> Problem | None:
+    may_all = has_ptrace_capability()
+    owner = int(_found(_UIDS, status) or 0)
+    if owner != os.getuid() and not may_all:
+        return Problem(f"it belongs to another user (uid {owner})", "Run the relay as that user")
+    scope = ptrace_scope()
+    if scope == 3 or (scope in (1, 2) and not may_all):
+        return Problem(f"the system forbids it (kernel.yama.ptrace_scope is {scope})", PTRACE if scope < 3 else LISTEN)
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as maps:
+            maps.read(1)
+        root = os.readlink(f"/proc/{pid}/ns/net")
+    except OSError:
+        return Problem("the system does not let us look into it", PTRACE)
+    if root != os.readlink("/proc/self/ns/net") or not os.path.isdir(f"/proc/{pid}/root{debugpy_folder()}"):
+        return Problem("it runs in a container or namespace from which it cannot reach us")
+    return None
+
+
+def _kind_problem(pid: int) -> Problem | None:
+    if is_own(command(pid)):
+        return Problem("it is a process of the relay itself", "Choose another process: GET /api/v1/processes")
+    python = identify(pid)
+    if python is None:
+        return Problem("it is not a Python program", "GET /api/v1/processes lists Python programs")
+    if python.implementation != "cpython":
+        return Problem(f"it runs {python.implementation}: only CPython can be attached to by process id")
+    if python.version is not None and python.version < OLDEST:
+        return Problem(
+            f"it runs Python {python.version_text}: debugpy needs 3.8 or newer", "Run it with a newer Python"
+        )
+    return None
+
+
+def identify(pid: int) -> Python | None:
+    """Which Python runs there, if any; found out without executing anything."""
+    try:
+        exe = os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
+    except OSError:
+        return None
+    named = _PYTHON.search(exe)
+    version = _version(named)
+    if named is None or version is None:
+        mapped = _mapped(pid)
+        library = next((found for path in mapped if (found := _PYTHON.search(path)) and ".so" in path), None)
+        if named is None and library is None:
+            return None
+        found = next((match for path in mapped if (match := _VERSIONED.search(path))), None)
+        version = _version(library) or ((int(found[1]), int(found[2])) if found else None)
+        named = named or library
+    implementation = "pypy" if named and named[1] == "pypy" else "cpython"
+    return Python(exe, version, implementation)
+
+
+def _version(found: re.Match[str] | None) -> tuple[int, int] | None:
+    return (int(found[2]), int(found[3])) if found and found[3] else None
+
+
+def _mapped(pid: int) -> list[str]:
+    try:
+        return list(symbols.mapped_files(pid))
+    except OSError:
+        return []
+
+
+def describe(pid: int) -> dict[str, Any]:
+    """What a session shows of a program that was attached to."""
+    python = identify(pid)
+    cwd = None
+    with contextlib.suppress(OSError):
+        cwd = os.readlink(f"/proc/{pid}/cwd")
+    return {
+        "command": shown_command(command(pid)),
+        "cwd": cwd,
+        "interpreter": python.path if python else None,
+        "python_version": python.version_text if python else None,
+    }
+
+
+def command(pid: int) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            text = file.read().decode("utf-8", "backslashreplace")
+    except OSError:
+        return []
+    return text.rstrip("\0").split("\0") if text else []
+
+
+def shown_command(argv: list[str]) -> str:
+    text = " ".join(argv)
+    return text if len(text) <= LONGEST_COMMAND else text[:LONGEST_COMMAND] + "..."
+
+
+def is_own(argv: list[str]) -> bool:
+    """A relay or a runner, of whichever data folder."""
+    after = [argv[index + 1] for index, word in enumerate(argv[:-1]) if word == "-m"]
+    if after:
+        return after[0] in ("opencode_debugger", "opencode_debugger.runner")
+    names = {os.path.basename(word) for word in argv[:2]}
+    return bool(names & {"opencode-debugger", "ocdb"}) and "serve" in argv
+
+
+def session_of(pid: int) -> str | None:
+    """The session that started it, whether as its program or further down."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            variables = file.read().split(b"\0")
+    except OSError:
+        return None
+    prefix = MARKER.encode() + b"="
+    return next((found[len(prefix) :].decode() for found in variables if found.startswith(prefix)), None)
+
+
+def ptrace_scope() -> int:
+    try:
+        return int(_read(PTRACE_SCOPE))
+    except (OSError, ValueError):
+        return 0
+
+
+@functools.cache
+def has_ptrace_capability() -> bool:
+    return bool(int(_found(_CAPABILITIES, _read("/proc/self/status")) or "0", 16) & CAP_SYS_PTRACE)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def _found(pattern: re.Pattern[str], text: str) -> str | None:
+    match = pattern.search(text)
+    return match[1] if match else None

@@ -1,0 +1,136 @@
+"""Which gdb can be trusted with a running program, and letting it do one thing there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import RelayError
+from .processes import OWN
+
+OLDEST = 14
+"""gdb 13 has killed programs that it attached to."""
+PACKAGE = "gdb_for_pwndbg"
+HOW_TO = 'Install one with: pip install "opencode-debugger[native]", or name one in OPENCODE_DEBUG_GDB_PATH'
+
+_VERSION = re.compile(r"^GNU gdb .*?(\d+)\.\d+\S*$", re.MULTILINE)
+_ASKING = 10.0
+_LADDER = ((signal.SIGINT, 2.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
+"""How gdb is ended when its time is up. Interrupted or asked, it puts everything back and lets the program go."""
+
+
+@dataclass(frozen=True)
+class Gdb:
+    command: tuple[str, ...]
+    version: int
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+_known: dict[tuple[str, ...], int | None] = {}
+
+
+def find(setting: str | None) -> Gdb:
+    """The one that the settings name, else the package's, else the one on PATH."""
+    if setting:
+        gdb = _usable((os.path.expanduser(setting),), {})
+        if gdb is None:
+            raise _refused(f"gdb_path {setting!r} is not a gdb of version {OLDEST} or newer")
+        return gdb
+    for command, environment in _candidates():
+        gdb = _usable(command, environment)
+        if gdb is not None:
+            return gdb
+    raise _refused(f"Attaching by process id needs gdb {OLDEST} or newer, and there is none: older ones do harm")
+
+
+def _candidates() -> list[tuple[tuple[str, ...], dict[str, str]]]:
+    found: list[tuple[tuple[str, ...], dict[str, str]]] = []
+    package = importlib.util.find_spec(PACKAGE)
+    if package is not None and package.origin is not None:
+        vendor = Path(package.origin).parent / "_vendor"
+        libraries = [sysconfig.get_config_var("LIBDIR"), os.environ.get("LD_LIBRARY_PATH")]
+        path = ":".join(library for library in libraries if library)
+        data = f"--data-directory={vendor / 'share' / 'gdb'}"
+        found.append(((str(vendor / "bin" / "gdb"), data), {"LD_LIBRARY_PATH": path}))
+    on_path = shutil.which("gdb")
+    if on_path is not None:
+        found.append(((on_path,), {}))
+    return found
+
+
+def _usable(command: tuple[str, ...], environment: dict[str, str]) -> Gdb | None:
+    if command not in _known:
+        _known[command] = _ask_version(command, environment)
+    version = _known[command]
+    return Gdb(command, version, environment) if version is not None and version >= OLDEST else None
+
+
+def _ask_version(command: tuple[str, ...], environment: dict[str, str]) -> int | None:
+    code, said = _run([*command, "-nx", "--version"], environment, _ASKING)
+    found = _VERSION.search(said)
+    return int(found[1]) if code == 0 and found else None
+
+
+def run_script(gdb: Gdb, script: str, page: bytes, seconds: float) -> tuple[int | None, str]:
+    """Its exit code (none if its time was up) and all that it said. Whatever happens, gdb is gone afterwards.
+
+    The script finds `page` as a file of that name where it runs.
+    """
+    with tempfile.TemporaryDirectory(prefix="ocdb-") as folder:
+        Path(folder, "script").write_text(script)
+        Path(folder, "page").write_bytes(page)
+        command = [*gdb.command, "-nx", "-nh", "-q", "-batch", "--readnever", "-x", "script"]
+        return _run(command, gdb.environment, seconds, folder)
+
+
+def _run(
+    command: list[str], environment: dict[str, str], seconds: float, folder: str | None = None
+) -> tuple[int | None, str]:
+    # Its own Python, if it has one, would otherwise look for modules where ours are.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENCODE_"))}
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env={**inherited, "LC_ALL": "C", **environment},
+                start_new_session=True,
+            )
+        except OSError as error:
+            return None, str(error)
+        OWN.add(process.pid)
+        try:
+            code = _wait(process, seconds)
+        finally:
+            OWN.discard(process.pid)
+        output.seek(0)
+        return code, output.read().decode("utf-8", "replace")
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        for number, patience in _LADDER:
+            process.send_signal(number)
+            try:
+                process.wait(patience)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        return None
+
+
+def _refused(message: str) -> RelayError:
+    return RelayError("ATTACH_FAILED", message, suggestion=HOW_TO)
