@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .processes import ExitStatus
+from .stdin import Stdin
 
 
 @dataclass
@@ -23,6 +24,14 @@ class LaunchSpec:
     interpreter_args: list[str]
     stop_on_entry: bool = False
     just_my_code: bool = False
+    stdin_inputs: list[str] = field(default_factory=list)
+    """lines of its input, known before it starts"""
+    stdin_eof: bool = False
+    """whether its input ends with them"""
+
+    @property
+    def stdin(self) -> bytes:
+        return "".join(line if line.endswith("\n") else line + "\n" for line in self.stdin_inputs).encode()
 
 
 @dataclass
@@ -97,6 +106,9 @@ class Adapter(Protocol):
     """One debugger of one program. Every method that asks the debugger something raises RelayError when it fails."""
 
     pid: int | None
+
+    @property
+    def stdin(self) -> Stdin | None: ...
 
     async def check_launch(self, spec: LaunchSpec) -> None: ...
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None: ...

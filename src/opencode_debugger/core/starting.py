@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from ..adapters.base import Adapter, AttachSpec, LaunchSpec
+from ..adapters.stdin import LONGEST_QUEUE
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
 from .execution import Execution, Wait
@@ -121,6 +122,8 @@ def launch_spec(
     python_args: list[str] | None = None,
     python_path: str | None = None,
     just_my_code: bool = False,
+    stdin_inputs: list[str] | None = None,
+    stdin_eof: bool = False,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
@@ -128,7 +131,7 @@ def launch_spec(
         kind, target = "file", _find_script(script, folder)
     else:
         kind, target = ("module", module) if module is not None else ("code", code or "")
-    return LaunchSpec(
+    spec = LaunchSpec(
         kind=kind,
         target=target,
         args=args or [],
@@ -138,7 +141,15 @@ def launch_spec(
         interpreter_args=python_args or [],
         stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
         just_my_code=just_my_code,
+        stdin_inputs=stdin_inputs or [],
+        stdin_eof=stdin_eof,
     )
+    if len(spec.stdin) > LONGEST_QUEUE:
+        message = f"All of stdin_inputs together may have {LONGEST_QUEUE} bytes, not {len(spec.stdin)}"
+        raise invalid_parameter(
+            "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
+        )
+    return spec
 
 
 def _working_folder(root: str, cwd: str | None) -> str:

@@ -32,6 +32,7 @@ ALLOWED: dict[str, frozenset[State]] = {
     "step_into": ONLY_PAUSED,
     "step_out": ONLY_PAUSED,
     "threads": LIVE,
+    "stdin": LIVE,
     "stack_trace": ONLY_PAUSED,
     "scopes": ONLY_PAUSED,
     "variables": ONLY_PAUSED,
@@ -41,6 +42,7 @@ ALLOWED: dict[str, frozenset[State]] = {
 """Operations that are not named here are allowed always."""
 
 SAID: dict[str, str] = {
+    "stdin": "send input",
     "threads": "list threads",
     "stack_trace": "get the stack trace",
     "scopes": "get scopes",

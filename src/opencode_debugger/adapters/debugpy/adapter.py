@@ -14,6 +14,7 @@ from ...errors import RelayError
 from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Groups, LaunchSpec, Listener, StopEvent
 from ..conversation import Conversation
 from ..processes import ExitStatus, Program, end_others
+from ..stdin import Stdin
 from . import interpreter as interpreters
 from . import launch as launching
 from .probe import Probe
@@ -70,6 +71,11 @@ class DebugpyAdapter:
         self._identified.add_done_callback(lambda task: task.exception())
         self.pid: int | None = None
 
+    @property
+    def stdin(self) -> Stdin | None:
+        """Of a program that we started: that of another is not ours to write to."""
+        return self._program.stdin if self._program is not None else None
+
     async def _interpreter(self, path: str) -> interpreters.Interpreter:
         if path == self._python_path:
             return await asyncio.shield(self._identified)
@@ -99,6 +105,8 @@ class DebugpyAdapter:
             except (OSError, ValueError) as error:
                 raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
             self.pid = self._program.pid
+            with contextlib.suppress(RelayError):  # one that has ended already tells more by its end
+                self._program.stdin.send(spec.stdin, spec.stdin_eof)
             self._converse(await launching.connection(callback, self._program, self._launch_timeout))
         await self._configure("launch", {"stopOnEntry": spec.stop_on_entry}, spec.just_my_code, breakpoints, stop_on)
 
