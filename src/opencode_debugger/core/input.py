@@ -25,6 +25,7 @@ class Input:
         self._noticed: Request | None = None
         self._prompt = ""
         self._told: Request | None = None
+        self._told_at = 0.0
 
     def send(self, text: str, eof: bool) -> int:
         """To a program of ours, running or paused. Says how many bytes it was."""
@@ -74,14 +75,14 @@ class Input:
 
     async def wait(self, run: Run, seconds: float) -> tuple[Outcome | None, bool]:
         """What came of a run, and whether the time was up; nothing came of it, too, once the program asks for input."""
-        deadline = time.monotonic() + seconds
-        pause, go_on_asked = FIRST_LOOK, None
-        while run.outcome is None and (left := deadline - time.monotonic()) > 0:
+        began = time.monotonic()
+        pause, known = FIRST_LOOK, None
+        while run.outcome is None and (left := began + seconds - time.monotonic()) > 0:
             request = self._look()
-            if request is not None and request != go_on_asked:
-                if await self._ends_waits(request):
-                    return None, False
-                go_on_asked = request
+            if request is not None and request != known:
+                if await self._ends_wait(request, began):
+                    return run.outcome, False
+                known = request
             await run.wait(min(left, pause) if self._can_ask() else left)
             pause = min(pause * 2, LAST_LOOK)
         return run.outcome, run.outcome is None and seconds > 0
@@ -91,11 +92,15 @@ class Input:
         has_stdin = adapter is not None and adapter.stdin is not None and adapter.stdin.is_open
         return has_stdin or self._debuggee.state is State.LAUNCHING
 
-    async def _ends_waits(self, request: Request) -> bool:
-        """Each ends waits once. One that has been told ends more of them only if the program can do nothing else."""
+    async def _ends_wait(self, request: Request, began: float) -> bool:
+        """One that was told before the wait began ends it only if the program can do nothing else."""
+        _, reader, _ = request
         if request != self._told:
-            self._told = request
+            self._told, self._told_at = request, time.monotonic()
+        if self._told_at >= began:
             return True
+        if reader.thread != reader.pid:
+            return False  # the main thread does something else
         try:
             threads = await self._debuggee.require_adapter().threads()
         except RelayError:
