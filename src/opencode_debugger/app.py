@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -54,6 +55,7 @@ def create_app(service: RelayService, settings: GuardSettings) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.relay = service
+    app.state.closing = asyncio.Event()
     # Not include_router: an included router is matched anew, twice, for each request.
     for module in ROUTERS:
         app.router.routes.extend(module.router.routes)

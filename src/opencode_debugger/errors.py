@@ -42,6 +42,13 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "ATTACH_REFUSED": ErrorSpec(
         502, "Start the target with: python -m debugpy --listen 127.0.0.1:PORT script.py, then attach again"
     ),
+    "STDIN_CLOSED": ErrorSpec(
+        409, "The program takes no more input: GET /api/v1/sessions/{id}/report shows where it is, or launch it again"
+    ),
+    "STDIN_FULL": ErrorSpec(
+        409,
+        "Send it again when the program has read more: GET /api/v1/sessions/{id}/status says waiting_for_input then",
+    ),
     "DEBUGPY_ERROR": ErrorSpec(500, "Retry; if it happens again, delete the session and create a new one"),
     "DEBUGPY_TIMEOUT": ErrorSpec(504, "Retry with a larger timeout, or pause or delete the session"),
     "INVALID_REQUEST": ErrorSpec(400, "Correct the fields named in details.errors; /docs describes every request"),

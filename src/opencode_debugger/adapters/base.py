@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .processes import ExitStatus
+from .stdin import Stdin
 
 
 @dataclass
@@ -26,6 +27,14 @@ class LaunchSpec:
     stop_scope: str = "all"
     """all: a stop halts every thread; thread: only the one that stops"""
     debug_subprocesses: bool = False
+    stdin_inputs: list[str] = field(default_factory=list)
+    """lines of its input, known before it starts"""
+    stdin_eof: bool = False
+    """whether its input ends with them"""
+
+    @property
+    def stdin(self) -> bytes:
+        return "".join(line if line.endswith("\n") else line + "\n" for line in self.stdin_inputs).encode()
 
 
 @dataclass
@@ -138,6 +147,9 @@ class Adapter(Protocol):
     pid: int | None
 
     def describe_target(self) -> dict[str, Any]: ...
+    @property
+    def stdin(self) -> Stdin | None: ...
+
     async def check_launch(self, spec: LaunchSpec) -> None: ...
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None: ...
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None: ...

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from .stdin import Stdin
+
 MARKER = "OPENCODE_DEBUG_SESSION"
 """In the environment of everything a session starts, so that it can be found and ended."""
 
@@ -72,7 +74,7 @@ class Program:
         for fd in self._pipes:
             os.set_blocking(fd, False)
             self._loop.add_reader(fd, self._read, fd)
-        os.set_blocking(self._popen.stdin.fileno(), False)
+        self.stdin = Stdin(self._popen.stdin, self.pid)
         self._watch_exit()
 
     def _watch_exit(self) -> None:
@@ -106,7 +108,8 @@ class Program:
         for fd in list(self._pipes):
             self._loop.remove_reader(fd)
         self._pipes.clear()
-        for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+        self.stdin.close()
+        for pipe in (self._popen.stdout, self._popen.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()

@@ -9,8 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..models.queries import WaitQuery
-from ..models.requests import ContinueThreadRequest, PauseRequest, ResumeRequest, StepRequest, WaitOptions
-from ..models.stops import Continued, StopReport
+from ..models.requests import (
+    ContinueThreadRequest,
+    PauseRequest,
+    ResumeRequest,
+    SendInputRequest,
+    StepRequest,
+    WaitOptions,
+)
+from ..models.stops import Continued, InputSent, StopReport
 from .answers import BODY, SESSION, STATE, answers, ask
 from .parameters import SessionId, ThreadId, tagged
 
@@ -94,3 +101,15 @@ async def step_out(
 ) -> Response:
     """Run until the current function returns and stop there. Waits unless told otherwise."""
     return await resume(request, session_id, "step_out", query, body)
+
+
+SENT = answers(InputSent, *CODES[:-1], "STDIN_CLOSED", "STDIN_FULL", description="Input sent")
+
+
+@router.post("/sessions/{session_id}/stdin", operation_id="sendStdin", summary="Send input", responses=SENT)
+@router.post("/sessions/{session_id}/input", operation_id="sendInput", summary="Send input", responses=SENT)
+async def send_input(request: Request, session_id: SessionId, query: Waiting, body: SendInputRequest) -> Response:
+    """Write to the program's stdin, while it runs or is paused: it need not wait for it yet.
+
+    With `wait` the answer is what comes of it: the next stop, the next request for input, or the end."""
+    return await resume(request, session_id, "stdin", query, body)

@@ -31,6 +31,11 @@ OpenCode Debug Relay {version}
 class Server(uvicorn.Server):
     """Being told to stop is no failure: uvicorn would raise the signal again when it is done."""
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Streams would go on for ever: they end first."""
+        self.config.app.state.closing.set()  # type: ignore[union-attr]
+        await super().shutdown(sockets)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         wanted = (signal.SIGINT, signal.SIGTERM)

@@ -10,6 +10,7 @@ from typing import Any
 from ..adapters.base import Go, StopEvent
 from ..errors import RelayError
 from .debuggee import Debuggee
+from .input import Input
 from .report import Reporter, check_fields
 from .run import Run
 from .state import ENDED, State
@@ -24,14 +25,16 @@ BUSY = (
 )
 TRIES = 5
 """How often a thread is singled out again when others stop or go on meanwhile."""
+WAITS = "The program waits for its input: POST /sessions/{id}/stdin sends it, then it pauses at its next line."
 
 Wait = float | bool | None
 """seconds; True for the default time, False for none, None for what is usual for the operation"""
 
 
 class Execution:
-    def __init__(self, debuggee: Debuggee, reporter: Reporter, default_wait: float) -> None:
+    def __init__(self, debuggee: Debuggee, input: Input, reporter: Reporter, default_wait: float) -> None:
         self._debuggee = debuggee
+        self._input = input
         self._reporter = reporter
         self._default_wait = default_wait
 
@@ -149,9 +152,9 @@ class Execution:
         except RelayError:
             if self._debuggee.state not in ENDED:
                 raise
-        answer = await self.answer(run, self.seconds(wait, PAUSE_PATIENCE), fields, budget)
+        answer = await self.answer(run, self.seconds(wait, PAUSE_PATIENCE), fields, budget, until_input=False)
         if answer.get("timed_out"):
-            answer["message"] = await self._why_not(thread_id)
+            answer["message"] = WAITS if "waiting_for_input" in answer else await self._why_not(thread_id)
         return answer
 
     async def _to_pause(self, thread_id: int | None) -> list[int | None]:
@@ -210,6 +213,22 @@ class Execution:
             return await self.answer(self._debuggee.run, self.seconds(wait, 0), fields, budget)
         return await self._reporter.report(self._debuggee.stop or self._debuggee.end, fields, budget)
 
+    async def stdin(
+        self,
+        input: str = "",
+        eof: bool = False,
+        wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
+    ) -> dict[str, Any]:
+        """Sends input; with wait, the answer is what comes of it: the next stop, request for input, or end."""
+        check_fields(fields)
+        accepted = self._input.send(input, eof)
+        answer = {"status": str(self._debuggee.state)}
+        if self.seconds(wait, 0):
+            answer = await self.report(wait, fields, budget)
+        return {**answer, "accepted": accepted, "pending": self._input.pending, "eof": eof}
+
     def seconds(self, wait: Wait, usual: float) -> float:
         if wait is None:
             return usual
@@ -223,11 +242,16 @@ class Execution:
         seconds: float,
         fields: list[str] | None = None,
         budget: int | None = None,
+        until_input: bool = True,
     ) -> dict[str, Any]:
-        """What came of a run, or that it goes on."""
-        outcome = await run.wait(seconds)
+        """What came of a run, or that it goes on, to wait for its input perhaps."""
+        if until_input:
+            outcome, timed_out = await self._input.wait(run, seconds)
+        else:
+            outcome = await run.wait(seconds)
+            timed_out = not run.is_over
         answer = await self._reporter.report(outcome or self._debuggee.stop, fields, budget)
-        if outcome is None and seconds and not run.thread_ended:
+        if timed_out:
             answer["timed_out"] = True
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:
             does = "has ended" if run.thread_ended else "runs"

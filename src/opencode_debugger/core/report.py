@@ -8,6 +8,7 @@ import msgspec
 
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
+from .input import Input
 from .inspection import describe_frame
 from .source import excerpt
 from .state import State
@@ -22,8 +23,9 @@ OUTPUT_LINES = 50
 class Reporter:
     """Builds reports and remembers what the last one said, to tell what is new."""
 
-    def __init__(self, debuggee: Debuggee, session_id: str, default_budget: int) -> None:
+    def __init__(self, debuggee: Debuggee, input: Input, session_id: str, default_budget: int) -> None:
         self._debuggee = debuggee
+        self._input = input
         self._session_id = session_id
         self._default_budget = default_budget
         self._shown_output = 0
@@ -41,10 +43,17 @@ class Reporter:
         elif isinstance(outcome, End):
             report = self._ended(outcome)
         else:
-            report = {"session_id": self._session_id, "status": str(self._debuggee.state)}
+            report = self._going(budget)
         if "output" in wanted:
             self._add_output(report, budget)
         return fit(report, budget)
+
+    def _going(self, budget: int) -> dict[str, Any]:
+        report: dict[str, Any] = {"session_id": self._session_id, "status": str(self._debuggee.state)}
+        prompt = self._input.prompt()
+        if prompt is not None:
+            report["waiting_for_input"] = {"prompt": prompt[-(budget // 4) :]}
+        return report
 
     async def _stopped(self, stop: Stop, wanted: frozenset[str], budget: int) -> dict[str, Any]:
         report: dict[str, Any] = {
@@ -124,8 +133,9 @@ class Reporter:
 
     def _add_output(self, report: dict[str, Any], budget: int) -> None:
         log = self._debuggee.log
-        start = max(self._shown_output, log.output_end - OUTPUT_LINES)
-        skipped = start - self._shown_output
+        shown_until = max(self._shown_output, log.output_cleared)
+        start = max(shown_until, log.output_end - OUTPUT_LINES)
+        skipped = start - shown_until
         _, entries, self._shown_output = log.output_since(start, OUTPUT_LINES)
         texts = [{"category": entry.body[0], "output": entry.body[1]} for entry in entries]
         room = budget // 4

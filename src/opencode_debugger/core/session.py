@@ -18,12 +18,13 @@ from .ending import Ending
 from .events import EventLog, timestamp
 from .execution import Execution
 from .family import Family
+from .input import Input
 from .lifetime import Lifetime
 from .placement import Placement
 from .report import Reporter
 from .settings import Config
 from .starting import Starting
-from .state import LIVE, State
+from .state import ENDED, LIVE, State
 from .stops import End
 
 GRACE = 2.0
@@ -45,8 +46,9 @@ class Session:
         )
         self.lifetime = Lifetime(self.debuggee, config)
         self.placement = Placement(self.debuggee, self.adapter, config.project_root)
-        reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
-        self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
+        self.input = Input(self.debuggee)
+        reporter = Reporter(self.debuggee, self.input, self.id, limits.stop_budget_chars)
+        self.execution = Execution(self.debuggee, self.input, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
         self.ending = Ending(self.id, self.debuggee, self.adapter)
         self.operations = self._operations()
@@ -74,6 +76,7 @@ class Session:
             "step_into": partial(self.execution.step, "step_into"),
             "step_out": partial(self.execution.step, "step_out"),
             "report": self.execution.report,
+            "stdin": self.execution.stdin,
             "threads": partial(threads.threads, self.debuggee),
             "tasks": partial(threads.tasks, self.debuggee),
             "stack_trace": partial(inspection.stack_trace, self.debuggee),
@@ -82,6 +85,8 @@ class Session:
             "frame_variables": partial(inspection.frame_variables, self.debuggee),
             "evaluate": self.evaluate,
             "output": self.output,
+            "follow_output": self.follow_output,
+            "clear_output": self.clear_output,
             "events": self.events,
         }
 
@@ -92,11 +97,12 @@ class Session:
         return self.debuggee.state
 
     def info(self) -> dict[str, Any]:
-        stop, end = self.debuggee.stop, self.debuggee.end
+        stop, end, prompt = self.debuggee.stop, self.debuggee.end, self.input.prompt()
         return {
             "session_id": self.id,
             "name": self.config.name,
             "status": str(self.state),
+            "waiting_for_input": None if prompt is None else {"prompt": prompt},
             "stop_reason": stop.reason if stop else None,
             "created_at": timestamp(self.created_at),
             "expires_at": timestamp(time.time() + self.lifetime.remaining()),
@@ -158,6 +164,9 @@ class Session:
             answer["reason"] = stop.reason
         if self.state in LIVE:
             await self._add_threads(answer)
+        prompt = self.input.prompt()
+        if prompt is not None and answer["status"] == State.RUNNING:
+            answer |= {"status": "waiting_for_input", "prompt": prompt}
         return answer
 
     async def _add_threads(self, answer: dict[str, Any]) -> None:
@@ -182,8 +191,41 @@ class Session:
         timeout = timeout or self.config.limits.evaluate_timeout_seconds
         return await inspection.evaluate(self.debuggee, expression, timeout, **options)
 
-    def output(self, cursor: str | None = None, limit: int = 100, category: str | None = None) -> dict[str, Any]:
-        return {**self.debuggee.log.read_output(cursor, limit, category), **self.family.output_note(self)}
+    async def output(
+        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
+    ) -> dict[str, Any]:
+        page = await self._output_page(cursor, limit, category, timeout)
+        entries = [entry.to_output() for _, entry in page["entries"]]
+        return {**page, "entries": entries, **self.family.output_note(self)}
+
+    async def follow_output(
+        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
+    ) -> dict[str, Any]:
+        """The same for somebody who goes on reading: each entry with the cursor behind it, and how it ended."""
+        page = await self._output_page(cursor, limit, category, timeout)
+        entries = [{"cursor": cursor, **entry.to_output()} for cursor, entry in page["entries"]]
+        end = None if page["has_more"] or self.state not in ENDED else self._ending(self.debuggee.end)
+        return {**page, "entries": entries, "end": end}
+
+    async def _output_page(
+        self, cursor: str | None, limit: int, category: str | None, timeout: float
+    ) -> dict[str, Any]:
+        """With a timeout it waits for output, as long as there can be any."""
+        log, deadline = self.debuggee.log, time.monotonic() + timeout
+        page = log.read_output(cursor, limit, category)
+        while not (page["entries"] or page["has_more"]) and self.state not in ENDED:
+            left = deadline - time.monotonic()
+            if left <= 0 or page["dropped"] or page["cleared"]:
+                break
+            await log.news(left)
+            page = log.read_output(page["next_cursor"], limit, category)
+        return page
+
+    def clear_output(self) -> dict[str, Any]:
+        if self.debuggee.adapter is not None:
+            self.debuggee.adapter.drain()  # what was written by now goes too
+        self.debuggee.output.flush()
+        return self.debuggee.log.clear_output()
 
     async def events(self, cursor: str | None = None, limit: int = 100, timeout: float = 0) -> dict[str, Any]:
         answer = await self.debuggee.log.read_events(cursor, limit, timeout)

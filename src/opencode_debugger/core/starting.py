@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from ..adapters.base import Adapter, Arrival, AttachSpec, LaunchSpec
+from ..adapters.stdin import LONGEST_QUEUE
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
 from .execution import Execution, Wait
@@ -230,6 +231,8 @@ def launch_spec(
     just_my_code: bool = False,
     stop_scope: str | None = None,
     debug_subprocesses: bool = False,
+    stdin_inputs: list[str] | None = None,
+    stdin_eof: bool = False,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
@@ -237,7 +240,7 @@ def launch_spec(
         kind, target = "file", _find_script(script, folder)
     else:
         kind, target = ("module", module) if module is not None else ("code", code or "")
-    return LaunchSpec(
+    spec = LaunchSpec(
         kind=kind,
         target=target,
         args=args or [],
@@ -249,7 +252,15 @@ def launch_spec(
         just_my_code=just_my_code,
         stop_scope=stop_scope or config.stop_scope,
         debug_subprocesses=debug_subprocesses,
+        stdin_inputs=stdin_inputs or [],
+        stdin_eof=stdin_eof,
     )
+    if len(spec.stdin) > LONGEST_QUEUE:
+        message = f"All of stdin_inputs together may have {LONGEST_QUEUE} bytes, not {len(spec.stdin)}"
+        raise invalid_parameter(
+            "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
+        )
+    return spec
 
 
 def _working_folder(root: str, cwd: str | None) -> str:

@@ -36,6 +36,7 @@ ALLOWED: dict[str, frozenset[State]] = {
     "step_out": ONLY_PAUSED,
     "threads": LIVE,
     "tasks": LIVE,
+    "stdin": LIVE,
     "stack_trace": ONLY_PAUSED,
     "scopes": ONLY_PAUSED,
     "variables": ONLY_PAUSED,
@@ -45,6 +46,7 @@ ALLOWED: dict[str, frozenset[State]] = {
 """Operations that are not named here are allowed always."""
 
 SAID: dict[str, str] = {
+    "stdin": "send input",
     "threads": "list threads",
     "tasks": "list tasks",
     "stack_trace": "get the stack trace",

@@ -89,6 +89,7 @@ def field_names(value: Any) -> list[str] | None:
 ShortText = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(without_nul)]
 PathText = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(without_nul)]
 Argument = Annotated[str, Field(max_length=100_000), AfterValidator(without_nul)]
+InputText = Annotated[str, Field(max_length=10_000_000)]
 Expression = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(without_nul)]
 
 Identifier = Annotated[int, Field(ge=0, le=MAX_INTEGER)]

@@ -124,8 +124,21 @@ class CursorQuery(QueryModel):
     )
 
 
+Category = Literal["stdout", "stderr", "console"]
+
+
 class OutputQuery(CursorQuery):
-    category: Literal["stdout", "stderr", "console"] | None = Field(None, description="Only this kind of output.")
+    category: Category | None = Field(None, description="Only this kind of output.")
+    timeout: Annotated[int, Whole] = Field(
+        0, ge=0, le=300, description="Seconds to wait for output if there is none; not after the program's end."
+    )
+
+
+class OutputStreamQuery(QueryModel):
+    cursor: PlainText | None = Field(
+        None, description="Go on after this cursor; from the start if left out. The header Last-Event-ID wins."
+    )
+    category: Category | None = Field(None, description="Only this kind of output.")
 
 
 class EventsQuery(CursorQuery):

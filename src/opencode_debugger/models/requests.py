@@ -12,6 +12,7 @@ from .fields import (
     Expression,
     FieldNames,
     Identifier,
+    InputText,
     PathText,
     ShortText,
     Wait,
@@ -214,11 +215,40 @@ class LaunchRequest(WaitOptions):
         description="Debug the Python processes that it starts or forks too: each becomes a session of its own, with "
         "parent_session_id and the same breakpoints.",
     )
+    stdin_inputs: list[InputText] = Field(
+        default=[],
+        max_length=10_000,
+        description="Lines for the program's stdin, there before it asks: a newline is added to each that has none.",
+    )
+    stdin_eof: bool = Field(False, description="End the program's stdin after stdin_inputs.")
 
     @model_validator(mode="after")
     def one_program(self) -> Self:
         if [self.script, self.module, self.code].count(None) != 2:
             raise problem("Provide exactly one of script, module and code")
+        return self
+
+
+class SendInputRequest(WaitOptions):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"input": "user response\n"}, {"input": "last line\n", "eof": True, "wait": 30}],
+            "anyOf": [
+                {"required": ["input"], "properties": {"input": {"type": "string", "minLength": 1}}},
+                {"required": ["eof"], "properties": {"eof": {"const": True}}},
+            ],
+        }
+    )
+
+    input: InputText = Field(
+        "", description="Text for the program's stdin, sent exactly as it is (UTF-8): a line ends with \\n."
+    )
+    eof: bool = Field(False, description="End the program's stdin after it. Then input may be empty.")
+
+    @model_validator(mode="after")
+    def something(self) -> Self:
+        if not self.input and not self.eof:
+            raise problem("Give the text to send, or eof: true to end the input", "input")
         return self
 
 

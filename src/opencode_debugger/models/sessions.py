@@ -45,6 +45,12 @@ class ExceptionInfo(Described):
     location: Location | None = doc("Where it stopped.")
 
 
+class WaitingForInput(Described):
+    prompt: str = doc(
+        "What the program wrote last without ending the line; empty if nothing.", "Enter your name: ", ...
+    )
+
+
 class SessionCreated(Described):
     session_id: str = doc("Identifier for every further call.", "sess_a1b2c3d4", ...)
     name: str = doc("Name of the session.", "debug-my-script")
@@ -67,6 +73,7 @@ class Session(SessionCreated):
     stop_reason: str | None = doc("Why it is paused: breakpoint, step, exception, pause or entry.", "breakpoint")
     program: Program | None = doc("What was launched or attached to; null before.")
     attached: bool = doc("Whether the program was attached to: somebody else started it.", False)
+    waiting_for_input: WaitingForInput | None = doc("While the running program waits for its stdin.")
     pid: int | None = doc("Process id of the program while it lives.", 12345)
     current_location: Location | None = doc("Where it is paused.")
     stopped_thread_id: int | None = doc("Thread that stopped.", 1)
@@ -128,7 +135,10 @@ class Terminated(Parted):
 
 class SessionStatus(Described):
     session_id: str | None = doc("Identifier of the session.", "sess_a1b2c3d4")
-    status: str = doc("State, one of those of the session.", "paused", ...)
+    status: str = doc(
+        "State, one of those of the session, or waiting_for_input: running, and waiting for its stdin.", "paused", ...
+    )
+    prompt: str | None = doc("What it asks for while waiting_for_input.", "Enter your name: ")
     reason: str | None = doc("Why it is paused, or how it ended.", "breakpoint")
     location: Location | None = doc("Where it is paused.")
     stopped_threads: list[dict[str, Any]] | None = doc(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .documented import Described, doc
 from .inspection import Frame, Variable
-from .sessions import ExceptionInfo, Location, Program, Status
+from .sessions import ExceptionInfo, Location, Program, Status, WaitingForInput
 
 
 class ReturnValue(Described):
@@ -43,6 +43,9 @@ class StopReport(Described):
     current_location: Location | None = doc("Where it is paused.")
     thread_id: int | None = doc("Thread that stopped.", 1)
     timed_out: bool | None = doc("True when the wait ended before the program stopped.", True)
+    waiting_for_input: WaitingForInput | None = doc(
+        "When the running program waits for its stdin: that ended the wait."
+    )
     message: str | None = doc(
         "More about a wait that ended too early, or about a thread that runs while others are halted."
     )
@@ -79,6 +82,12 @@ class PreviousRun(Described):
 class Restarted(Launched):
     restarted: bool = doc("Always true.", True, ...)
     previous: PreviousRun | None = doc("How the program before it ended.")
+
+
+class InputSent(StopReport):
+    accepted: int = doc("Bytes that were sent.", 14, ...)
+    pending: int | None = doc("Bytes sent so far that the program has not read yet; null if it cannot be told.", 0)
+    eof: bool = doc("Whether the input ends with them.", False, ...)
 
 
 class Attached(StopReport):

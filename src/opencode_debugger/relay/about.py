@@ -21,6 +21,8 @@ CAPABILITIES = {
     "supports_set_variable": False,
     "supports_restart": True,
     "supports_attach": True,
+    "supports_stdin": True,
+    "supports_output_stream": True,
 }
 
 

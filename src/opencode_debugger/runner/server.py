@@ -22,7 +22,7 @@ from .paths import DETACHED, FINAL, SOCKET, socket_address
 
 logger = logging.getLogger(__name__)
 
-PASSIVE = frozenset({"info", "status", "summary", "describe"})
+PASSIVE = frozenset({"info", "status", "summary", "describe", "follow_output"})
 """Looking at a session does not keep it alive, or nobody would ever see that it is about to expire."""
 
 UNCONFIGURED = 60.0

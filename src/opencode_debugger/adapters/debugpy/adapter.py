@@ -15,6 +15,7 @@ from ...errors import RelayError
 from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Go, Groups, LaunchSpec, Listener, StopEvent
 from ..conversation import Conversation
 from ..processes import ExitStatus, Program, end_others
+from ..stdin import Stdin
 from ..watched import Watched
 from . import attach as attaching
 from . import interpreter as interpreters
@@ -100,6 +101,11 @@ class DebugpyAdapter:
         self._identified.add_done_callback(lambda task: task.exception())
         self.pid: int | None = None
 
+    @property
+    def stdin(self) -> Stdin | None:
+        """Of a program that we started: that of another is not ours to write to."""
+        return self._program.stdin if self._program is not None else None
+
     async def _interpreter(self, path: str) -> interpreters.Interpreter:
         if path == self._python_path:
             return await asyncio.shield(self._identified)
@@ -132,6 +138,8 @@ class DebugpyAdapter:
             self.pid = self._program.pid
             self._program.is_outlived = self._is_outlived
             self._listener.on_process(self.pid)
+            with contextlib.suppress(RelayError):  # one that has ended already tells more by its end
+                self._program.stdin.send(spec.stdin, spec.stdin_eof)
             self._converse(await launching.connection(callback, self._program, self._launch_timeout))
             if spec.debug_subprocesses:
                 self._callback = callback
