@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, PrivateAttr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -43,6 +43,15 @@ RUNNER_FIELDS = (
     "default_python_path",
     "stop_budget_chars",
 )
+
+
+AT_ONCE = ("log_level", "max_sessions", "spare_runners")
+CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE})
+"""Settings that can be changed while the relay runs: those of runners for new sessions, the others at once."""
+
+
+def lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 class ConfigError(Exception):
@@ -101,6 +110,13 @@ class Settings(BaseSettings):
     require_token: bool = Field(False, description="Ask for a token on every request; not available in this version")
     spare_runners: int = Field(1, ge=0, le=10, description="Runner processes kept ready for the next sessions")
 
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where each setting came from that is not the default."""
+        return self._sources
+
     @property
     def breakpoints_dir(self) -> Path:
         return self.data_dir / "breakpoints"
@@ -125,7 +141,7 @@ class Settings(BaseSettings):
     @field_validator("log_level", mode="before")
     @classmethod
     def _lower(cls, value: Any) -> Any:
-        return value.lower() if isinstance(value, str) else value
+        return lower(value)
 
     @field_validator("allowed_origins", mode="before")
     @classmethod
@@ -161,7 +177,7 @@ class ConfigFileSource(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         path = _expand(self.current_state.get("data_dir", DEFAULT_DATA_DIR)) / "config.json"
-        content: dict[str, Any] = read_json(path, {}, _check_object)
+        content: dict[str, Any] = read_json(path, {}, check_object)
         known = set(self.settings_cls.model_fields) - {"data_dir"}
         for name in sorted(content.keys() - known):
             log.warning("%s: %s is not a setting here and is ignored", path, name)
@@ -174,11 +190,32 @@ def load_settings(**overrides: Any) -> Settings:
     if unknown := given.keys() - Settings.model_fields.keys():
         raise TypeError(f"not settings: {', '.join(sorted(unknown))}")
     try:
-        return Settings(**given)
+        settings = Settings(**given)
+        settings._sources.update(_sources(settings, given))
+        return settings
     except ValidationError as error:
         raise ConfigError("; ".join(_explain(dict(item), given) for item in error.errors())) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f".env cannot be read: {error}") from error
+
+
+def _sources(settings: Settings, given: dict[str, Any]) -> dict[str, str]:
+    """The first that has it."""
+    found = dict.fromkeys(settings.model_fields_set, "config.json")
+    found |= dict.fromkeys(DotEnvSettingsSource(Settings)(), ".env")
+    found |= dict.fromkeys(EnvSettingsSource(Settings)(), "environment")
+    return found | dict.fromkeys(given, "command line")
+
+
+def default_of(name: str) -> Any:
+    return shown_value(Settings.model_fields[name].default)
+
+
+def shown_value(value: Any) -> Any:
+    """As JSON has it."""
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def check_bind(settings: Settings) -> None:
@@ -237,7 +274,7 @@ def _expand(path: str | os.PathLike[str]) -> Path:
         raise ConfigError(f"{PREFIX}DATA_DIR: {str(path)!r} is not a folder that can be found: {error}") from error
 
 
-def _check_object(data: Any) -> dict[str, Any]:
+def check_object(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise TypeError("not a JSON object")
     return data

@@ -31,6 +31,19 @@ OpenCode Debug Relay {version}
 class Server(uvicorn.Server):
     """Being told to stop is no failure: uvicorn would raise the signal again when it is done."""
 
+    def __init__(self, config: uvicorn.Config, relay: Relay) -> None:
+        super().__init__(config)
+        self._relay = relay
+        relay.on_shutdown = self._stop
+
+    def _stop(self) -> None:
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Sessions first: requests that wait for one are answered then, and connections can close."""
+        await self._relay.close()
+        await super().shutdown(sockets)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         wanted = (signal.SIGINT, signal.SIGTERM)
@@ -101,7 +114,8 @@ def run(settings: Settings, listener: socket.socket) -> int:
             timeout_graceful_shutdown=5,
             timeout_keep_alive=75,
             ws="none",
-        )
+        ),
+        relay,
     )
     server.run(sockets=[listener])
     return 0 if server.started else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import re
 import time
 from typing import Any
@@ -41,7 +42,7 @@ class Debuggee:
         self._early_end: End | None = None
         self.adapter: Adapter | None = None
         self.modules: dict[str, str] = {}
-        """names of loaded modules by path"""
+        """names of loaded modules by real path"""
         self.last_activity = time.monotonic()
         self.run = Run()
         self._stops: asyncio.Queue[tuple[StopEvent, Asked]] = asyncio.Queue()
@@ -99,7 +100,7 @@ class Debuggee:
 
     def on_module(self, reason: str, module: dict[str, Any]) -> None:
         if module.get("path"):
-            self.modules[module["path"]] = module["name"]
+            self.modules[os.path.realpath(module["path"])] = module["name"]
         shown = {"id": module["id"], "name": module["name"], "path": module.get("path")}
         is_library = LIBRARY.search(module.get("path") or "<") is not None
         shown |= {"is_optimized": False, "is_user_code": not is_library, "version": module.get("version")}

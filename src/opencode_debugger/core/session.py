@@ -13,13 +13,17 @@ from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..errors import RelayError
 from . import inspection
 from .breakpoints import BreakpointTable
+from .changes import Changes
 from .debuggee import Debuggee
 from .events import EventLog, timestamp
 from .execution import Execution
+from .launches import Launches
 from .lifetime import Lifetime
 from .placement import Placement
+from .portable import Part, Parts, collect, take_over
 from .report import Reporter
 from .settings import Config
+from .spelling import Spelling
 from .starting import Starting
 from .state import LIVE, State
 from .stops import End, Stop
@@ -43,7 +47,20 @@ class Session:
         reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
+        self.launches = Launches(self.debuggee, self.starting, config.launch)
+        self.spelling = Spelling(self.debuggee.breakpoints)
+        self.spelling.learn(config.project_root)
+        self.starting.learn = self.spelling.learn
+        self.adapter.spell = self.spelling.spelled
+        self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
+        self.parts = self._parts()
         self.operations = self._operations()
+
+    def _parts(self) -> Parts:
+        """What goes along when the session is cloned or exported, besides configuration and launch."""
+        return {
+            "breakpoints": Part(self.placement.exported, self.placement.take_over),
+        }
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
         """By the names under which relay and doors know them."""
@@ -53,7 +70,9 @@ class Session:
             "summary": self.summary,
             "describe": self.describe,
             "ping": self.ping,
-            "launch": self.starting.launch,
+            "update": self.update,
+            "export": self.export,
+            "launch": self.launches.launch,
             "attach": self.starting.attach,
             "set_breakpoints": self.placement.put,
             "list_breakpoints": self.placement.listed,
@@ -92,6 +111,9 @@ class Session:
             "config": {
                 "project_root": self.config.project_root or os.getcwd(),
                 "python_path": self.config.interpreter,
+                "venv": self.config.venv,
+                "pythonpath": self.config.pythonpath,
+                "timeout_minutes": round(self.lifetime.timeout / 60, 2),
                 "stop_on_entry": self.config.stop_on_entry,
             },
             "program": self.starting.program,
@@ -114,7 +136,26 @@ class Session:
 
     def describe(self) -> dict[str, Any]:
         """What a relay must know that finds this session again."""
-        return {"project_root": self.config.project_root, "info": self.info()}
+        return {
+            "project_root": self.config.project_root,
+            "timeout_seconds": self.lifetime.timeout,
+            "info": self.info(),
+        }
+
+    # Its configuration, to change and to take elsewhere.
+
+    async def update(self, **changes: Any) -> dict[str, Any]:
+        await self.changes.apply(changes)
+        self.debuggee.touch()
+        return self.info()
+
+    def export(self, include_env: bool = False, relative: bool = True) -> dict[str, Any]:
+        return collect(self.config, self.launches.remembered, self.parts, include_env, relative)
+
+    async def restore(self) -> list[str]:
+        """Sets what the session was made with. Says what could not be taken over from another one."""
+        await self.placement.restore(self.config.breakpoints)
+        return await take_over(self.parts, self.config.parts or {})
 
     def summary(self) -> dict[str, Any]:
         program = self.starting.program or {}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..adapters.base import Adapter, AttachSpec, LaunchSpec
+from ..adapters.debugpy.environments import ACTIVATED, activation, find_environment, import_paths, interpreter_of
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
 from .execution import Execution, Wait
@@ -37,6 +39,8 @@ class Starting:
         self._execution = execution
         self.program: dict[str, Any] | None = None
         self.started_at: float | None = None
+        self.learn: Callable[[str], None] = lambda folder: None
+        """told of folders that the user named"""
 
     async def launch(
         self,
@@ -50,6 +54,9 @@ class Starting:
         check_fields(fields)
         self._debuggee.require("launch")
         spec = launch_spec(self._config, **wishes)
+        self.learn(spec.cwd)
+        if spec.kind == "file":
+            self.learn(os.path.dirname(spec.target))
         run = self._debuggee.begin_run(State.LAUNCHING)
         try:
             await self._adapter.check_launch(spec)
@@ -121,6 +128,8 @@ def launch_spec(
     python_args: list[str] | None = None,
     python_path: str | None = None,
     just_my_code: bool = False,
+    venv: str | None = None,
+    pythonpath: list[str] | None = None,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
@@ -128,17 +137,46 @@ def launch_spec(
         kind, target = "file", _find_script(script, folder)
     else:
         kind, target = ("module", module) if module is not None else ("code", code or "")
+    interpreter, environment = _choose_interpreter(config, folder, python_path, venv)
+    env = env or {}
     return LaunchSpec(
         kind=kind,
         target=target,
         args=args or [],
         cwd=folder,
-        env=env or {},
-        interpreter=python_path or config.interpreter,
+        env=env,
+        interpreter=interpreter,
         interpreter_args=python_args or [],
         stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
         just_my_code=just_my_code,
+        added=_variables(
+            env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
+        ),
+        removed=ACTIVATED if environment else (),
     )
+
+
+def _choose_interpreter(
+    config: Config, folder: str, python_path: str | None, venv: str | None
+) -> tuple[str, str | None]:
+    """The launch's own choice before the session's; and the environment to activate, if one was chosen."""
+    if python_path is None and venv is None:
+        python_path, venv = config.python_path, config.venv
+    if python_path is not None or venv is None:
+        return python_path or config.interpreter, None
+    environment = find_environment(venv, folder)
+    return interpreter_of(environment), environment
+
+
+def _variables(env: dict[str, str], environment: str | None, imports: list[str]) -> dict[str, str]:
+    """What follows from venv and pythonpath, in front of what the client or the relay's environment has there."""
+    variables: dict[str, str] = {}
+    if environment is not None:
+        variables = activation(environment, env.get("PATH", os.environ.get("PATH", "")))
+    if imports:
+        before = env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        variables["PYTHONPATH"] = os.pathsep.join([*imports, before] if before else imports)
+    return variables
 
 
 def _working_folder(root: str, cwd: str | None) -> str:

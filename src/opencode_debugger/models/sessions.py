@@ -12,6 +12,9 @@ Status = Literal["created", "launching", "running", "paused", "terminated", "fai
 class SessionConfig(Described):
     project_root: str | None = doc("Root directory of the project.", "/home/dev/myproject")
     python_path: str | None = doc("Interpreter that runs the program.", "/usr/bin/python3")
+    venv: str | None = doc("Environment that is activated for the program.", "/home/dev/myproject/.venv")
+    pythonpath: list[str] = doc("Folders to import from, in front of PYTHONPATH.", ["/home/dev/myproject/lib"])
+    timeout_minutes: float = doc("Minutes without activity after which the session expires.", 60)
     stop_on_entry: bool = doc("Whether the program pauses at its first line.", False)
 
 
@@ -49,6 +52,10 @@ class SessionCreated(Described):
     expires_at: str | None = doc("When it expires unless something happens.", "2026-01-13T11:30:00.000Z")
     config: SessionConfig | None = doc("Settings of the session.")
     breakpoint_count: int = doc("How many breakpoints there are; some may be restored ones.", 3)
+
+
+class SessionImported(SessionCreated):
+    warnings: list[str] = doc("What could not be taken over, or waits for something.", [], ...)
 
 
 class Session(SessionCreated):

@@ -65,10 +65,24 @@ class DebugpyAdapter:
         self._first_reference = 1000
         self._exit_code: int | None = None
         self._is_attached = False
-        # Known by the time it is needed: asking takes longer than creating a session.
+        self.spell: Callable[[str], str] = lambda path: path
+        """what the user calls a file"""
+        self._identify(python_path)
+        self.pid: int | None = None
+
+    def _identify(self, python_path: str) -> None:
+        """Known by the time it is needed: asking takes longer than creating a session."""
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
-        self.pid: int | None = None
+
+    async def check_interpreter(self, path: str) -> None:
+        """Refuses what is no Python that can be debugged."""
+        await interpreters.identify(path)
+
+    def use_interpreter(self, path: str) -> None:
+        """For the programs to come."""
+        self._python_path = path
+        self._identify(path)
 
     async def _interpreter(self, path: str) -> interpreters.Interpreter:
         if path == self._python_path:
@@ -328,6 +342,15 @@ class DebugpyAdapter:
     async def pause(self, thread_id: int | None) -> None:
         await self._request("pause", {"threadId": "*" if thread_id is None else thread_id})
 
+    @property
+    def program_pid(self) -> int | None:
+        """Of a live program that we started."""
+        return self._program.pid if self._program is not None and self._program.is_alive else None
+
+    async def own_threads(self) -> list[int]:
+        """Of the debugger inside the program, as the system numbers them."""
+        return list((await self._aside("own_threads"))["threads"])
+
     def drain(self) -> None:
         if self._program is not None:
             self._program.drain()
@@ -341,7 +364,16 @@ class DebugpyAdapter:
 
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
-        return [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
+        return self._spelled([frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)])
+
+    def _spelled(self, frames: Frames) -> Frames:
+        paths: dict[str, str] = {}
+        for source in (frame["source"] for frame in frames if (frame.get("source") or {}).get("path")):
+            path = source["path"]
+            if path not in paths:
+                paths[path] = self.spell(path)
+            source["path"] = paths[path]
+        return frames
 
     async def scopes(self, frame: int) -> list[dict[str, Any]]:
         return list((await self._in_frame(frame, "scopes"))["scopes"])

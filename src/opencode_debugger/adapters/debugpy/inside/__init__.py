@@ -227,6 +227,12 @@ def _counts(reply: handles.Reply) -> Any:
     return {"hits": breakpoints.counts()}
 
 
+def _own_threads(reply: handles.Reply) -> Any:
+    """Of the debugger: what they do is not the program's work."""
+    found = (thread for thread in threading.enumerate() if getattr(thread, "is_pydev_daemon_thread", False))
+    return {"threads": [thread.native_id for thread in found if thread.native_id]}
+
+
 def _interrupt(reply: handles.Reply, token: int) -> Any:
     thread = _threads.get(token)
     if thread is None:
@@ -245,4 +251,5 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "define": _define,
     "counts": _counts,
     "interrupt": _interrupt,
+    "own_threads": _own_threads,
 }
