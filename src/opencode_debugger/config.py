@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, PrivateAttr, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -110,13 +110,6 @@ class Settings(BaseSettings):
     require_token: bool = Field(False, description="Ask for a token on every request; not available in this version")
     spare_runners: int = Field(1, ge=0, le=10, description="Runner processes kept ready for the next sessions")
 
-    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
-
-    @property
-    def sources(self) -> dict[str, str]:
-        """Where each setting came from that is not the default."""
-        return self._sources
-
     @property
     def breakpoints_dir(self) -> Path:
         return self.data_dir / "breakpoints"
@@ -190,21 +183,19 @@ def load_settings(**overrides: Any) -> Settings:
     if unknown := given.keys() - Settings.model_fields.keys():
         raise TypeError(f"not settings: {', '.join(sorted(unknown))}")
     try:
-        settings = Settings(**given)
-        settings._sources.update(_sources(settings, given))
-        return settings
+        return Settings(**given)
     except ValidationError as error:
         raise ConfigError("; ".join(_explain(dict(item), given) for item in error.errors())) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f".env cannot be read: {error}") from error
 
 
-def _sources(settings: Settings, given: dict[str, Any]) -> dict[str, str]:
-    """The first that has it."""
+def sources_of(settings: Settings, **overrides: Any) -> dict[str, str]:
+    """Where each setting came from that is not the default: the first place that has it."""
     found = dict.fromkeys(settings.model_fields_set, "config.json")
     found |= dict.fromkeys(DotEnvSettingsSource(Settings)(), ".env")
     found |= dict.fromkeys(EnvSettingsSource(Settings)(), "environment")
-    return found | dict.fromkeys(given, "command line")
+    return found | {name: "command line" for name, value in overrides.items() if value is not None}
 
 
 def default_of(name: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from ..app import create_app
-from ..config import ConfigError, Settings, check_bind, load_settings
+from ..config import ConfigError, Settings, check_bind, load_settings, sources_of
 from ..logs import configure
 from ..relay.lock import AlreadyRunning
 from ..relay.service import Relay
@@ -64,7 +64,7 @@ def serve(**overrides: Any) -> int:
     except ConfigError as error:
         return fail(str(error))
     try:
-        return run(settings, listener)
+        return run(settings, listener, sources_of(settings, **overrides))
     except AlreadyRunning as error:
         return fail(str(error))
     finally:
@@ -93,11 +93,11 @@ def listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def run(settings: Settings, listener: socket.socket) -> int:
+def run(settings: Settings, listener: socket.socket, sources: dict[str, str]) -> int:
     from .. import __version__
 
     configure(settings.log_level)
-    relay = Relay(settings)
+    relay = Relay(settings, sources)
     relay.lock()
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     print(

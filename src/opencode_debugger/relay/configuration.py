@@ -14,9 +14,10 @@ RUN_TIME = "run time"
 
 
 class Configuration:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, sources: dict[str, str]) -> None:
         self.settings = settings
-        self._sources = dict(settings.sources)
+        self._at_start = sources
+        self._sources = dict(sources)
         self._file = settings.data_dir / "config.json"
         self._lock = threading.Lock()
 
@@ -63,10 +64,10 @@ class Configuration:
 
     def _is_overridden(self, name: str) -> bool:
         """At the next start, by a source that comes before the file."""
-        return self.settings.sources.get(name) not in (None, "config.json")
+        return self._at_start.get(name) not in (None, "config.json")
 
     def _wins(self, name: str) -> str:
-        return f"{name} is also set by the {self.settings.sources[name]}, which wins over config.json at the next start"
+        return f"{name} is also set by the {self._at_start[name]}, which wins over config.json at the next start"
 
 
 def applies(name: str) -> str:

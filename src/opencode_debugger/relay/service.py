@@ -66,8 +66,8 @@ class Held:
 
 
 class Relay:
-    def __init__(self, settings: Settings) -> None:
-        self._configuration = Configuration(settings)
+    def __init__(self, settings: Settings, sources: dict[str, str] | None = None) -> None:
+        self._configuration = Configuration(settings, sources or {})
         self._sessions: dict[str, Held] = {}
         self._folder = settings.sessions_dir
         self._spares = Spares(self._folder, settings.spare_runners)

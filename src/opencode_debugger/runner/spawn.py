@@ -107,6 +107,7 @@ class Spares:
         self.refill()
         surplus, self._starting = self._starting[count:], self._starting[:count]
         await asyncio.gather(*(_end(task) for task in surplus), return_exceptions=True)
+        reap()
 
     async def close(self) -> None:
         self._is_closed = True

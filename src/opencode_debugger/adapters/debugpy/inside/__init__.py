@@ -228,8 +228,9 @@ def _counts(reply: handles.Reply) -> Any:
 
 
 def _own_threads(reply: handles.Reply) -> Any:
-    """Of the debugger: what they do is not the program's work."""
-    found = (thread for thread in threading.enumerate() if getattr(thread, "is_pydev_daemon_thread", False))
+    """Of the debugger: what they do is not the program's work. threading.enumerate does not list them."""
+    there: Any = list(threading._active.values())  # type: ignore[attr-defined]
+    found = (thread for thread in there if getattr(thread, "is_pydev_daemon_thread", False))
     return {"threads": [thread.native_id for thread in found if thread.native_id]}
 
 
