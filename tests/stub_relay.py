@@ -28,6 +28,21 @@ class StubRelay:
         self.last = ("create_session", options)
         return b'{"session_id":"sess_1","status":"created","created_at":"2026-01-13T10:30:00.000Z"}'
 
+    async def import_session(self, given: dict[str, Any]) -> bytes:
+        self.last = ("import_session", given)
+        return b'{"session_id":"sess_2","status":"created","created_at":"2026-01-13T10:30:00.000Z","warnings":[]}'
+
+    async def clone_session(self, session_id: str, name: str | None) -> bytes:
+        self.last = ("clone_session", {"name": name})
+        return b'{"session_id":"sess_2","status":"created","created_at":"2026-01-13T10:30:00.000Z"}'
+
+    async def export_session(self, session_id: str, include_env: bool) -> bytes:
+        self.last = ("export_session", {"include_env": include_env})
+        return b"{}"
+
+    async def update_session(self, session_id: str, changes: dict[str, Any]) -> bytes:
+        return await self.call(session_id, "update_session", changes)
+
     async def list_sessions(self, status: str | None, offset: int, limit: int) -> bytes:
         self.last = ("list_sessions", {"status": status, "offset": offset, "limit": limit})
         return b'{"items":[],"total":0,"offset":0,"limit":100,"has_more":false}'
@@ -51,6 +66,17 @@ class StubRelay:
 
     def info(self) -> dict[str, Any]:
         return {"name": "OpenCode Debug Relay Server"}
+
+    def config(self) -> dict[str, Any]:
+        return {"settings": {}, "config_file": "/config.json"}
+
+    async def update_config(self, changes: dict[str, Any], persist: bool) -> dict[str, Any]:
+        self.last = ("update_config", {**changes, "persist": persist})
+        return {**self.config(), "changed": [], "persisted": persist, "warnings": []}
+
+    def shutdown(self, keep_sessions: bool, timeout: float) -> dict[str, Any]:
+        self.last = ("shutdown", {"keep_sessions": keep_sessions, "timeout": timeout})
+        return {"shutting_down": True, "keep_sessions": keep_sessions, "sessions": []}
 
     async def start(self) -> None:
         self.running = True

@@ -116,15 +116,16 @@ def test_session_options_are_strict(door: Door, body: dict[str, Any]) -> None:
     assert problems(door, "/api/v1/sessions", body).keys() == body.keys()
 
 
-@pytest.mark.parametrize("body", [{}, {"script": "a.py", "module": "b"}, {"script": None}])
-def test_launch_needs_exactly_one_program(door: Door, body: dict[str, Any]) -> None:
+@pytest.mark.parametrize("body", [{"script": "a.py", "module": "b"}, {"script": "a.py", "code": "pass"}])
+def test_launch_takes_no_more_than_one_program(door: Door, body: dict[str, Any]) -> None:
     found = problems(door, f"{SESSION}/launch", body)
     assert found == {"": "Provide exactly one of script, module and code"}
 
 
-def test_launch_needs_a_body(door: Door) -> None:
-    answer = door.client.post(f"{SESSION}/launch")
-    assert answer.json()["error"]["details"]["errors"][0]["message"] == "A JSON body is required"
+@pytest.mark.parametrize("body", [None, {}, {"script": None}])
+def test_launch_without_a_program_is_for_the_session_to_complete(door: Door, body: dict[str, Any] | None) -> None:
+    assert sent(door, f"{SESSION}/launch", body) == ("launch", {})
+    assert sent(door, f"{SESSION}/launch", {"args": ["x"], "wait": 2}) == ("launch", {"args": ["x"], "wait": 2})
 
 
 def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:

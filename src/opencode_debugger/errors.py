@@ -54,6 +54,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "INVALID_REQUEST": ErrorSpec(400, "Correct the fields named in details.errors; /docs describes every request"),
     "MISSING_PARAMETER": ErrorSpec(400, "Add the parameter named in details.errors"),
     "INVALID_PARAMETER": ErrorSpec(400, "Correct the parameter named in details"),
+    "SHUTTING_DOWN": ErrorSpec(
+        503, "Start the relay again; sessions that it was told to keep are there, with their ids"
+    ),
     "INTERNAL_ERROR": ErrorSpec(500, "Report this with the request_id; the relay's log has the details"),
     "ROUTE_NOT_FOUND": ErrorSpec(404, "GET /api/v1/info lists the endpoints, /docs describes them"),
     "METHOD_NOT_ALLOWED": ErrorSpec(405, "Use one of the methods in details.allowed"),

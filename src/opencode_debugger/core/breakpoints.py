@@ -78,7 +78,7 @@ class Breakpoint:
 
 class BreakpointTable:
     def __init__(self, project_root: str | None) -> None:
-        self._project_root = project_root
+        self.project_root = project_root
         self._by_key: dict[tuple[str, int], Breakpoint] = {}
         self._last = 0
 
@@ -137,8 +137,8 @@ class BreakpointTable:
     def _resolve(self, path: str, index: int, relative_ok: bool) -> str:
         if os.path.isabs(path):
             return os.path.normpath(path)
-        if self._project_root is not None:
-            return os.path.normpath(os.path.join(self._project_root, path))
+        if self.project_root is not None:
+            return os.path.normpath(os.path.join(self.project_root, path))
         field_name = "file" if relative_ok else "source.path"
         raise RelayError(
             "INVALID_REQUEST",

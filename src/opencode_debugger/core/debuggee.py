@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import re
 import time
 from collections.abc import Callable
@@ -52,7 +53,7 @@ class Debuggee:
         """how the program ended that was run before this one"""
         self.adapter: Adapter | None = None
         self.modules: dict[str, str] = {}
-        """names of loaded modules by path"""
+        """names of loaded modules by real path"""
         self.last_activity = time.monotonic()
         self.elder: Debuggee | None = None
         """of a child: the program itself, which lives as long as anything happens to one of them"""
@@ -130,7 +131,7 @@ class Debuggee:
 
     def on_module(self, reason: str, module: dict[str, Any]) -> None:
         if module.get("path"):
-            self.modules[module["path"]] = module["name"]
+            self.modules[os.path.realpath(module["path"])] = module["name"]
         shown = {"id": module["id"], "name": module["name"], "path": module.get("path")}
         is_library = LIBRARY.search(module.get("path") or "<") is not None
         shown |= {"is_optimized": False, "is_user_code": not is_library, "version": module.get("version")}

@@ -249,7 +249,7 @@ class Execution:
             outcome, timed_out = await self._input.wait(run, seconds)
         else:
             outcome = await run.wait(seconds)
-            timed_out = not run.is_over
+            timed_out = not run.is_over and seconds > 0
         answer = await self._reporter.report(outcome or self._debuggee.stop, fields, budget)
         if timed_out:
             answer["timed_out"] = True

@@ -83,7 +83,7 @@ def describe_frame(debuggee: Debuggee, frame: dict[str, Any], index: int) -> dic
         "source": {"path": path, "name": os.path.basename(path) if path else None},
         "line": frame["line"],
         "column": frame["column"],
-        "module_name": debuggee.modules.get(path or ""),
+        "module_name": debuggee.modules.get(os.path.realpath(path)) if path else None,
         "presentation_hint": frame.get("presentationHint") or "normal",
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from collections.abc import Callable
 from typing import Any
 
 from ..adapters.base import Adapter
@@ -14,6 +15,8 @@ from .debuggee import Debuggee
 from .state import LIVE
 
 FILE_WATCH = 1.0
+OWN = ("id", "verified", "hit_count", "message", "suggestion")
+"""What a session knows of a breakpoint besides what was set."""
 
 
 class Placement:
@@ -29,11 +32,47 @@ class Placement:
     async def restore(self, definitions: list[dict[str, Any]]) -> None:
         """Those that still make sense: a line that is gone is no reason to refuse a session."""
         for definition in definitions:
-            item = {**definition, "path": (definition.get("source") or {}).get("path"), "function": None}
             with contextlib.suppress(RelayError, KeyError, TypeError):
-                (draft,) = await self._table.check([item], False, self._adapter)
+                (draft,) = await self._table.check([_item(definition)], False, self._adapter)
                 self._table.place(draft)
         self._watch_missing_files()
+
+    def exported(self, place: Callable[[str], str]) -> list[dict[str, Any]]:
+        """As they are set, without what this session knows of them."""
+        shown = ({name: value for name, value in bp.to_dict().items() if name not in OWN} for bp in self._table.all())
+        return [
+            {**row, "source": {"path": place(row["source"]["path"])}} if row.get("source") else row for row in shown
+        ]
+
+    async def take_over(self, definitions: list[dict[str, Any]]) -> list[str]:
+        """Those of another session; says of which nothing, or nothing yet, has come."""
+        warnings = []
+        for index, definition in enumerate(definitions):
+            where = f"{(definition.get('source') or {}).get('path')}:{definition.get('line')}"
+            try:
+                (draft,) = await self._table.check([_item(definition)], False, self._adapter)
+            except RelayError as error:
+                if error.code != "BREAKPOINT_INVALID_LINE":
+                    error.details["breakpoint"] = f"breakpoints[{index}]"
+                    raise
+                warnings.append(f"Breakpoint at {where} was left out: {error.message}")
+                continue
+            self._table.place(draft)
+            if draft.is_pending:
+                warnings.append(f"Breakpoint at {where} waits for its file, which does not exist")
+        self._watch_missing_files()
+        return warnings
+
+    def use_root(self, project_root: str | None) -> None:
+        self._root = project_root or "/"
+        self._table.project_root = project_root
+
+    async def judge_again(self) -> None:
+        """Another interpreter may see other lines."""
+        async with self.changing:
+            for bp in self._table.all():
+                with contextlib.suppress(RelayError):
+                    await examine(bp, False, self._adapter)
 
     async def put(
         self, breakpoints: list[dict[str, Any]], strict: bool = False, single: bool = False
@@ -113,3 +152,8 @@ class Placement:
     def close(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
+
+
+def _item(definition: dict[str, Any]) -> dict[str, Any]:
+    """A breakpoint as it is kept, in the form in which it is set."""
+    return {**definition, "path": (definition.get("source") or {}).get("path"), "function": None}

@@ -13,16 +13,20 @@ from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..errors import RelayError
 from . import inspection, threads
 from .breakpoints import BreakpointTable
+from .changes import Changes
 from .debuggee import Debuggee
 from .ending import Ending
 from .events import EventLog, timestamp
 from .execution import Execution
 from .family import Family
 from .input import Input
+from .launches import Launches
 from .lifetime import Lifetime
 from .placement import Placement
+from .portable import Part, Parts, collect, take_over
 from .report import Reporter
 from .settings import Config
+from .spelling import Spelling
 from .starting import Starting
 from .state import ENDED, LIVE, State
 from .stops import End
@@ -51,8 +55,21 @@ class Session:
         self.execution = Execution(self.debuggee, self.input, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
         self.ending = Ending(self.id, self.debuggee, self.adapter)
+        self.launches = Launches(self.debuggee, self.starting, config.launch)
+        self.spelling = Spelling(self.debuggee.breakpoints)
+        self.spelling.learn(config.project_root)
+        self.starting.learn = self.spelling.learn
+        self.adapter.spell = self.spelling.spelled
+        self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
+        self.parts = self._parts()
         self.operations = self._operations()
         self.family.listen()
+
+    def _parts(self) -> Parts:
+        """What goes along when the session is cloned or exported, besides configuration and launch."""
+        return {
+            "breakpoints": Part(self.placement.exported, self.placement.take_over),
+        }
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
         """By the names under which relay and doors know them."""
@@ -62,9 +79,11 @@ class Session:
             "summary": self.summary,
             "describe": self.describe,
             "ping": self.ping,
-            "launch": self.starting.launch,
+            "update": self.update,
+            "export": self.export,
+            "launch": self.launches.launch,
             "attach": self.starting.attach,
-            "restart": self.starting.restart,
+            "restart": self.launches.restart,
             "detach": self.ending.detach,
             "terminate": self.ending.terminate,
             "set_breakpoints": self.placement.put,
@@ -109,6 +128,9 @@ class Session:
             "config": {
                 "project_root": self.config.project_root or os.getcwd(),
                 "python_path": self.config.interpreter,
+                "venv": self.config.venv,
+                "pythonpath": self.config.pythonpath,
+                "timeout_minutes": round(self.lifetime.timeout / 60, 2),
                 "stop_on_entry": self.config.stop_on_entry,
                 "stop_scope": self.config.stop_scope,
             },
@@ -134,7 +156,27 @@ class Session:
 
     def describe(self) -> dict[str, Any]:
         """What a relay must know that finds this session again."""
-        return {"project_root": self.config.project_root, "info": self.info(), "children": self.family.described(self)}
+        return {
+            "project_root": self.config.project_root,
+            "timeout_seconds": self.lifetime.timeout,
+            "info": self.info(),
+            "children": self.family.described(self),
+        }
+
+    # Its configuration, to change and to take elsewhere.
+
+    async def update(self, **changes: Any) -> dict[str, Any]:
+        await self.changes.apply(changes)
+        self.debuggee.touch()
+        return self.info()
+
+    def export(self, include_env: bool = False, relative: bool = True) -> dict[str, Any]:
+        return collect(self.config, self.launches.remembered, self.parts, include_env, relative)
+
+    async def restore(self) -> list[str]:
+        """Sets what the session was made with. Says what could not be taken over from another one."""
+        await self.placement.restore(self.config.breakpoints)
+        return await take_over(self.parts, self.config.parts or {})
 
     def summary(self) -> dict[str, Any]:
         program = self.starting.program or {}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..adapters.base import Adapter, Arrival, AttachSpec, LaunchSpec
+from ..adapters.debugpy.environments import ACTIVATED, activation, find_environment, import_paths, interpreter_of
 from ..adapters.stdin import LONGEST_QUEUE
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
@@ -48,9 +50,9 @@ class Starting:
         self._stop_on: list[str] = STOP_ON["uncaught"]
         self._just_my_code = False
         self.attached = False
-        self._launched: dict[str, Any] | None = None
-        """what the client wished at launch, for a restart"""
         self._restarting = asyncio.Lock()
+        self.learn: Callable[[str], None] = lambda folder: None
+        """told of folders that the user named"""
 
     async def launch(
         self,
@@ -62,6 +64,9 @@ class Starting:
         check_fields(fields)
         self._debuggee.require("launch")
         spec, stop_on = self._understand(**wishes)
+        self.learn(spec.cwd)
+        if spec.kind == "file":
+            self.learn(os.path.dirname(spec.target))
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = spec.stop_scope
         try:
@@ -70,7 +75,6 @@ class Starting:
         except BaseException as error:
             await self._undo(error)
             raise
-        self._launched = wishes
         return await self._launch_answer(spec, run, wait, fields, budget)
 
     def _understand(
@@ -98,13 +102,17 @@ class Starting:
         return {**answer, "pid": self._adapter.pid, "program": self.program}
 
     async def restart(
-        self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
+        self,
+        wishes: dict[str, Any] | None,
+        wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
     ) -> dict[str, Any]:
         """Ends what runs and launches the same again. What can be refused is refused before anything is ended."""
         check_fields(fields)
         async with self._restarting:
             self._debuggee.require("restart")
-            wishes = self._require_launched()
+            wishes = self._require_launched(wishes)
             spec, stop_on = self._understand(**wishes)
             await self._check_again(spec)
             self._debuggee.require("restart")
@@ -122,7 +130,7 @@ class Starting:
         answer = await self._launch_answer(spec, run, wait, fields, budget)
         return {**answer, "restarted": True, "previous": previous.summary()}
 
-    def _require_launched(self) -> dict[str, Any]:
+    def _require_launched(self, wishes: dict[str, Any] | None) -> dict[str, Any]:
         end = self._debuggee.end
         if end is not None and end.reason == DETACHED:
             raise RelayError(
@@ -131,13 +139,13 @@ class Starting:
                 current_state=str(self._debuggee.state),
                 suggestion="Create another session with POST /sessions and launch there",
             )
-        if self._launched is None:
+        if wishes is None or self.attached:
             raise RelayError(
                 "NOT_SUPPORTED",
-                "Cannot restart: this session attached to the program and does not know how it was started",
+                "Cannot restart: this session did not launch the program and does not know how it was started",
                 suggestion="Start the program again, then attach to it in a new session; or launch it in a session",
             )
-        return self._launched
+        return wishes
 
     async def _check_again(self, spec: LaunchSpec) -> None:
         try:
@@ -233,6 +241,8 @@ def launch_spec(
     debug_subprocesses: bool = False,
     stdin_inputs: list[str] | None = None,
     stdin_eof: bool = False,
+    venv: str | None = None,
+    pythonpath: list[str] | None = None,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
@@ -240,13 +250,15 @@ def launch_spec(
         kind, target = "file", _find_script(script, folder)
     else:
         kind, target = ("module", module) if module is not None else ("code", code or "")
+    interpreter, environment = _choose_interpreter(config, folder, python_path, venv)
+    env = env or {}
     spec = LaunchSpec(
         kind=kind,
         target=target,
         args=args or [],
         cwd=folder,
-        env=env or {},
-        interpreter=python_path or config.interpreter,
+        env=env,
+        interpreter=interpreter,
         interpreter_args=python_args or [],
         stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
         just_my_code=just_my_code,
@@ -254,6 +266,10 @@ def launch_spec(
         debug_subprocesses=debug_subprocesses,
         stdin_inputs=stdin_inputs or [],
         stdin_eof=stdin_eof,
+        added=_variables(
+            env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
+        ),
+        removed=ACTIVATED if environment else (),
     )
     if len(spec.stdin) > LONGEST_QUEUE:
         message = f"All of stdin_inputs together may have {LONGEST_QUEUE} bytes, not {len(spec.stdin)}"
@@ -261,6 +277,29 @@ def launch_spec(
             "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
         )
     return spec
+
+
+def _choose_interpreter(
+    config: Config, folder: str, python_path: str | None, venv: str | None
+) -> tuple[str, str | None]:
+    """The launch's own choice before the session's; and the environment to activate, if one was chosen."""
+    if python_path is None and venv is None:
+        python_path, venv = config.python_path, config.venv
+    if python_path is not None or venv is None:
+        return python_path or config.interpreter, None
+    environment = find_environment(venv, folder)
+    return interpreter_of(environment), environment
+
+
+def _variables(env: dict[str, str], environment: str | None, imports: list[str]) -> dict[str, str]:
+    """What follows from venv and pythonpath, in front of what the client or the relay's environment has there."""
+    variables: dict[str, str] = {}
+    if environment is not None:
+        variables = activation(environment, env.get("PATH", os.environ.get("PATH", "")))
+    if imports:
+        before = env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        variables["PYTHONPATH"] = os.pathsep.join([*imports, before] if before else imports)
+    return variables
 
 
 def _working_folder(root: str, cwd: str | None) -> str:

@@ -149,3 +149,7 @@ class EventsQuery(CursorQuery):
 
 class DeleteQuery(QueryModel):
     force: Truth = Field(False, description="Kill the program at once instead of asking it to end first.")
+
+
+class ExportQuery(QueryModel):
+    include_env: Truth = Field(False, description="Export the values of env too; only its names if left out.")

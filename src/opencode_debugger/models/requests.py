@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -37,10 +37,37 @@ BUDGET = "About how many characters the stop report may have; what is left out i
 
 StopScope = Literal["all", "thread"]
 
+VENV = (
+    "Virtual environment or conda prefix to run the program in, as if it were activated: its Python, PATH and "
+    "VIRTUAL_ENV or CONDA_PREFIX. Not together with python_path."
+)
+IMPORT_PATHS = "Folders to import from, in front of PYTHONPATH."
+
+ImportPaths = Annotated[list[PathText], Field(max_length=100)]
+
+
+class HasInterpreter(Protocol):
+    python_path: str | None
+    venv: str | None
+
+
+Interpreted = TypeVar("Interpreted", bound=HasInterpreter)
+
+
+def check_one_interpreter(given: Interpreted) -> Interpreted:
+    if given.python_path is not None and given.venv is not None:
+        raise problem("Give venv or python_path, not both", "venv")
+    return given
+
 
 def exactly_one_of(*names: str) -> dict[str, Any]:
     """JSON schema of 'exactly one of these is given'."""
     return {"oneOf": [choice([name], [other for other in names if other != name]) for name in names]}
+
+
+def at_most_one_of(*names: str) -> dict[str, Any]:
+    """JSON schema of 'one of these is given, or none'."""
+    return {"oneOf": [*exactly_one_of(*names)["oneOf"], choice([], list(names))]}
 
 
 def choice(given: list[str], left_out: list[str]) -> dict[str, Any]:
@@ -84,6 +111,8 @@ class CreateSessionRequest(RequestModel):
         None, description="Root directory of the project: relative paths resolve against it."
     )
     python_path: PathText | None = Field(None, description="Python interpreter that runs the program (any venv).")
+    venv: PathText | None = Field(None, description=VENV)
+    pythonpath: ImportPaths | None = Field(None, description=IMPORT_PATHS + " Relative to project_root.")
     timeout_minutes: int | None = Field(
         None, ge=1, le=1440, description="Minutes without activity after which the session expires (default 60)."
     )
@@ -113,6 +142,10 @@ class CreateSessionRequest(RequestModel):
         if self.mode == "launch":
             del given["mode"]
         return given
+
+    @model_validator(mode="after")
+    def one_interpreter(self) -> Self:
+        return check_one_interpreter(self)
 
 
 class WaitOptions(RequestModel):
@@ -185,7 +218,7 @@ class LaunchRequest(WaitOptions):
                 {"script": "/home/dev/myproject/main.py", "args": ["--verbose"], "stop_on_entry": True},
                 {"module": "pytest", "args": ["-xvs", "tests/test_math.py"], "cwd": "/home/dev/myproject"},
             ],
-            **exactly_one_of("script", "module", "code"),
+            **at_most_one_of("script", "module", "code"),
         }
     )
 
@@ -208,6 +241,10 @@ class LaunchRequest(WaitOptions):
     )
     python_args: list[Argument] = Field(default=[], max_length=100, description="Arguments of the interpreter itself.")
     python_path: PathText | None = Field(None, description="Interpreter for this program; the session's if left out.")
+    venv: PathText | None = Field(None, description=VENV + " The session's choice if both are left out.")
+    pythonpath: ImportPaths | None = Field(
+        None, description=IMPORT_PATHS + " Relative to cwd; the session's if left out."
+    )
     just_my_code: bool = Field(False, description="Leave libraries out of stacks and steps.")
     stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " The session's choice if left out.")
     debug_subprocesses: bool = Field(
@@ -224,9 +261,14 @@ class LaunchRequest(WaitOptions):
 
     @model_validator(mode="after")
     def one_program(self) -> Self:
-        if [self.script, self.module, self.code].count(None) != 2:
+        if [self.script, self.module, self.code].count(None) < 2:
             raise problem("Provide exactly one of script, module and code")
-        return self
+        return check_one_interpreter(self)
+
+    def params(self) -> dict[str, Any]:
+        """Without a program, the session's last launch again: only what is to be different."""
+        names_program = [self.script, self.module, self.code].count(None) == 2
+        return self.model_dump(exclude_none=True, exclude_unset=not names_program)
 
 
 class SendInputRequest(WaitOptions):
@@ -298,3 +340,42 @@ class EvaluateRequest(RequestModel):
     timeout: float | None = Field(
         None, ge=0.1, le=300, description="Seconds it may take; 504 DEBUGPY_TIMEOUT after that."
     )
+
+
+class UpdateSessionRequest(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "second try", "timeout_minutes": 120}]})
+
+    name: ShortText | None = Field(None, description="New name.")
+    timeout_minutes: int | None = Field(
+        None, ge=1, le=1440, description="Minutes without activity after which the session expires."
+    )
+    stop_on_entry: bool | None = Field(None, description="For the next launch: pause at the program's first line.")
+    project_root: PathText | None = Field(None, description="Only before the launch: root directory of the project.")
+    python_path: PathText | None = Field(None, description="Only before the launch: interpreter, instead of any venv.")
+    venv: PathText | None = Field(None, description="Only before the launch: venv, instead of any python_path.")
+    pythonpath: ImportPaths | None = Field(None, description="Only before the launch. " + IMPORT_PATHS)
+
+    @model_validator(mode="after")
+    def one_interpreter(self) -> Self:
+        return check_one_interpreter(self)
+
+    refused: ClassVar[dict[str, str]] = {
+        "session_id": "The id of a session never changes",
+        "status": "The status follows from what the program does: launch, pause, continue or delete it",
+        "created_at": "It says when the session was created",
+        "expires_at": "It follows from timeout_minutes: change that, or call GET /sessions/{id}/ping",
+        "program": "What runs is said by POST /sessions/{id}/launch",
+        "env": "The environment is said by POST /sessions/{id}/launch",
+        "args": "The arguments are said by POST /sessions/{id}/launch",
+        "cwd": "The working directory is said by POST /sessions/{id}/launch",
+        "breakpoints": "Breakpoints are set by POST /sessions/{id}/breakpoints",
+        "restore_breakpoints": "Breakpoints are restored when a session is created",
+        "config": "Give its fields themselves, such as stop_on_entry",
+    }
+    """fields of a session that cannot be changed here, and why"""
+
+
+class CloneSessionRequest(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "with the fix"}]})
+
+    name: ShortText | None = Field(None, description='Name of the new session; the old one and " (copy)" if left out.')

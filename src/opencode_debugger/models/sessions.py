@@ -12,6 +12,9 @@ Status = Literal["created", "launching", "running", "paused", "terminated", "fai
 class SessionConfig(Described):
     project_root: str | None = doc("Root directory of the project.", "/home/dev/myproject")
     python_path: str | None = doc("Interpreter that runs the program.", "/usr/bin/python3")
+    venv: str | None = doc("Environment that is activated for the program.", "/home/dev/myproject/.venv")
+    pythonpath: list[str] = doc("Folders to import from, in front of PYTHONPATH.", ["/home/dev/myproject/lib"])
+    timeout_minutes: float = doc("Minutes without activity after which the session expires.", 60)
     stop_on_entry: bool = doc("Whether the program pauses at its first line.", False)
     stop_scope: str | None = doc("What a stop halts unless a launch says otherwise: all or thread.", "all")
 
@@ -67,6 +70,10 @@ class Child(Described):
     pid: int | None = doc("Process id of the child.", 4711)
     status: Status = doc("State of the child's session.", "paused", ...)
     program: str | None = doc("Script or module it runs.", "/home/dev/myproject/worker.py")
+
+
+class SessionImported(SessionCreated):
+    warnings: list[str] = doc("What could not be taken over, or waits for something.", [], ...)
 
 
 class Session(SessionCreated):

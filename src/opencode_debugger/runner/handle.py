@@ -102,6 +102,15 @@ class Handle(asyncio.Protocol):
         self._closed.set_result(None)
         self.on_lost()
 
+    def let_go(self, reason: RelayError) -> None:
+        """Leaves the runner to itself; whoever waits for an answer of it is told why there is none."""
+        self.on_lost = lambda: None
+        for future in self._pending.values():
+            if not future.done():
+                future.set_exception(reason)
+        if self._transport is not None:
+            self._transport.close()
+
     async def closed(self, timeout: float) -> None:
         """Waits for the runner to be gone, and ends it if it does not go."""
         await asyncio.wait([self._closed], timeout=timeout)

@@ -18,6 +18,7 @@ from ..core.session import Session
 from ..core.settings import Config
 from ..errors import RelayError
 from . import rpc
+from .activity import Activity
 from .paths import DETACHED, FINAL, SOCKET, socket_address
 
 logger = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ class Server:
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_progress = 0
+        self._activity = Activity()
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -153,9 +155,9 @@ class Server:
             raise RelayError("INTERNAL_ERROR", "The runner has a session already")
         self.session = Session(msgspec.convert(params, Config))
         self.session.family.on_change = self._tell
-        await self.session.placement.restore(self.session.config.breakpoints)
+        warnings = await self.session.restore()
         self._news.set()
-        return self.session.info()
+        return {**self.session.info(), **({"warnings": warnings} if self.session.config.parts is not None else {})}
 
     def _tell(self, method: str, params: dict[str, Any]) -> None:
         for client in self._clients:
@@ -164,8 +166,8 @@ class Server:
     async def _watch(self) -> None:
         """Ends the session when its time is up, with a relay or without."""
         while True:
-            if self._in_progress and self.session is not None:
-                self.session.debuggee.touch()  # somebody is waiting for it
+            if self.session is not None and (self._activity.look(self.session) or self._in_progress):
+                self.session.debuggee.touch()  # it works, or somebody is waiting for it
             processes.reap_adopted()
             remaining = self._remaining()
             if remaining <= 0:
@@ -183,10 +185,7 @@ class Server:
         if self.session is None:
             unclaimed = self._unclaimed_since
             return UNCONFIGURED if unclaimed is None else UNCONFIGURED - (time.monotonic() - unclaimed)
-        lifetime = self.session.lifetime
-        if self._unclaimed_since is None:
-            return lifetime.remaining()
-        return min(lifetime.remaining(), lifetime.timeout - (time.monotonic() - self._unclaimed_since))
+        return self.session.lifetime.remaining()
 
     async def _expire(self) -> None:
         if self.session is not None:

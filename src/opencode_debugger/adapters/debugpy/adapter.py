@@ -96,10 +96,24 @@ class DebugpyAdapter:
         self._port: int | None = None
         """where somebody else's debugger listens that we attached to"""
         self._sweeping: asyncio.Task[None] | None = None
-        # Known by the time it is needed: asking takes longer than creating a session.
+        self.spell: Callable[[str], str] = lambda path: path
+        """what the user calls a file"""
+        self._identify(python_path)
+        self.pid: int | None = None
+
+    def _identify(self, python_path: str) -> None:
+        """Known by the time it is needed: asking takes longer than creating a session."""
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
-        self.pid: int | None = None
+
+    async def check_interpreter(self, path: str) -> None:
+        """Refuses what is no Python that can be debugged."""
+        await interpreters.identify(path)
+
+    def use_interpreter(self, path: str) -> None:
+        """For the programs to come."""
+        self._python_path = path
+        self._identify(path)
 
     @property
     def stdin(self) -> Stdin | None:
@@ -486,6 +500,15 @@ class DebugpyAdapter:
         else:
             await self._aside("pause", thread=thread_id)  # an adapter in between would pause all
 
+    @property
+    def program_pid(self) -> int | None:
+        """Of a live program that we started."""
+        return self._program.pid if self._program is not None and self._program.is_alive else None
+
+    async def own_threads(self) -> list[int]:
+        """Of the debugger inside the program, as the system numbers them."""
+        return list((await self._aside("own_threads"))["threads"])
+
     def drain(self) -> None:
         if self._elder is not None:
             self._elder.drain()  # its output comes through the pipes of the program
@@ -508,6 +531,15 @@ class DebugpyAdapter:
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
         frames = [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
         self._require_probe().tracks(thread_id, (frame["id"] for frame in frames))
+        return self._spelled(frames)
+
+    def _spelled(self, frames: Frames) -> Frames:
+        paths: dict[str, str] = {}
+        for source in (frame["source"] for frame in frames if (frame.get("source") or {}).get("path")):
+            path = source["path"]
+            if path not in paths:
+                paths[path] = self.spell(path)
+            source["path"] = paths[path]
         return frames
 
     async def scopes(self, frame: int) -> list[dict[str, Any]]:

@@ -122,10 +122,15 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
         "environment": {name: value for name, value in ENVIRONMENT.items() if name.startswith("PYDEVD")},
         "remove_environment": [*(name for name in ENVIRONMENT if name.startswith("PYDEVD")), "PYDEVD_USE_FRAME_EVAL"],
     }
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OPENCODE_DEBUG_")}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("OPENCODE_DEBUG_") and name not in spec.removed
+    }
     return {
         **inherited,
         **spec.env,
+        **spec.added,
         **ENVIRONMENT,
         MARKER: session_id,
         "OPENCODE_DEBUG_LAUNCH": msgspec.json.encode(config).decode(),

@@ -257,6 +257,13 @@ def _counts(reply: handles.Reply) -> Any:
     return {"hits": breakpoints.counts()}
 
 
+def _own_threads(reply: handles.Reply) -> Any:
+    """Of the debugger: what they do is not the program's work. threading.enumerate does not list them."""
+    there: Any = list(threading._active.values())  # type: ignore[attr-defined]
+    found = (thread for thread in there if getattr(thread, "is_pydev_daemon_thread", False))
+    return {"threads": [thread.native_id for thread in found if thread.native_id]}
+
+
 def _interrupt(reply: handles.Reply, token: int) -> Any:
     thread = _threads.get(token)
     if thread is None:
@@ -304,4 +311,5 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "stack": _stack,
     "pause": _pause,
     "tasks": _tasks,
+    "own_threads": _own_threads,
 }
