@@ -11,13 +11,28 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from . import __version__
-from .api import breakpoints, docs_page, execution, faults, inspection, openapi, output, program, server, sessions
+from .api import (
+    breakpoints,
+    docs_page,
+    exception_breakpoints,
+    execution,
+    faults,
+    inspection,
+    openapi,
+    output,
+    profiles,
+    program,
+    server,
+    sessions,
+)
 from .api.answers import JsonBytes
 from .api.service import RelayService
 from .auth.guard import Guard, GuardSettings
 from .models.envelope import to_json
 
-ROUTERS = (server, sessions, execution, inspection, program, breakpoints, output)
+ROUTERS = (
+    server, sessions, execution, inspection, program, breakpoints, exception_breakpoints, profiles, output
+)  # fmt: skip
 DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 

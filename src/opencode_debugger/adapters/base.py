@@ -33,26 +33,44 @@ class AttachSpec:
     just_my_code: bool = False
 
 
+BY_FUNCTION = ""
+"""In the place of a path: breakpoints on functions, which may be in any file."""
+
+
 @dataclass
 class DebuggerBreakpoint:
     """A breakpoint as a debugger needs it; `number` is the session's own."""
 
     number: int
     path: str
+    """of a function: the only file in which it counts, or nothing"""
     line: int
     condition: str | None = None
     hit_condition: str | None = None
     log: list[Any] | None = None
     """texts, and expressions as [expression, conversion, parts of the format]"""
     hits: int = 0
+    function: str | None = None
 
     @property
     def is_plain(self) -> bool:
-        return not (self.condition or self.hit_condition or self.log)
+        return not (self.condition or self.hit_condition or self.log or self.function)
 
 
 Groups = dict[str, list[DebuggerBreakpoint]]
-"""breakpoints by file"""
+"""breakpoints by file, those on functions under BY_FUNCTION"""
+
+
+@dataclass(frozen=True)
+class ExceptionRule:
+    """On which exceptions to stop; `number` is the session's own."""
+
+    number: int
+    filters: tuple[str, ...]
+    """raised, uncaught, user_unhandled"""
+    exceptions: tuple[str, ...] = ()
+    """names of classes, which mean their subclasses too; none: all of them"""
+    condition: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +80,8 @@ class Bound:
     verified: bool
     line: int | None = None
     message: str | None = None
+    places: tuple[dict[str, Any], ...] = ()
+    """of a function: path and line of each place where it stops"""
 
 
 @dataclass
@@ -88,7 +108,8 @@ class Listener(Protocol):
     def on_log(self, number: int, text: str) -> None: ...
     def on_bound(self, number: int, bound: Bound) -> None: ...
     def on_hits(self, hits: dict[int, int]) -> None: ...
-    def on_condition_error(self, number: int, error: str) -> None: ...
+    def on_function(self, number: int, bound: Bound) -> None: ...
+    def on_condition_error(self, number: int, error: str, of_exception: bool) -> None: ...
     def on_exit(self, status: ExitStatus) -> None: ...
     def on_lost(self, reason: str) -> None: ...
 
@@ -99,10 +120,12 @@ class Adapter(Protocol):
     pid: int | None
 
     async def check_launch(self, spec: LaunchSpec) -> None: ...
-    async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None: ...
-    async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None: ...
+    async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None: ...
+    async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None: ...
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]: ...
+    async def set_exceptions(self, rules: list[ExceptionRule]) -> None: ...
     async def hits(self) -> dict[int, int]: ...
+    async def loaded(self, paths: list[str]) -> dict[str, Any]: ...
 
     async def resume(self, thread_id: int) -> None: ...
     async def step(self, kind: str, thread_id: int) -> None: ...
@@ -124,6 +147,7 @@ class Adapter(Protocol):
     async def exception(self, frame: int) -> dict[str, Any] | None: ...
 
     async def examine(self, path: str) -> dict[str, Any]: ...
+    async def find_function(self, path: str, name: str) -> list[int]: ...
     def check_expression(self, text: str) -> Any: ...
 
     async def end(self, grace: float) -> None: ...

@@ -15,12 +15,6 @@ from .report import check_fields
 from .settings import Config
 from .state import State
 
-STOP_ON: dict[bool | str, list[str]] = {
-    False: [],
-    "uncaught": ["uncaught"],
-    "raised": ["raised"],
-    True: ["raised", "uncaught"],
-}
 LAST_WORDS = 20
 SETTLE = 0.5
 """A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""
@@ -40,7 +34,7 @@ class Starting:
 
     async def launch(
         self,
-        stop_on_exception: bool | str = "uncaught",
+        stop_on_exception: bool | str | None = None,
         console: str = "internalConsole",
         wait: Wait = None,
         fields: list[str] | None = None,
@@ -57,7 +51,8 @@ class Starting:
             self.started_at = time.monotonic()
             async with self._placement.changing:
                 self._debuggee.adapter = self._adapter
-                await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON[stop_on_exception])
+                stop_on = self._placement.begin(stop_on_exception)
+                await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
                 self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
@@ -90,7 +85,8 @@ class Starting:
         try:
             async with self._placement.changing:
                 self._debuggee.adapter = self._adapter
-                await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON["uncaught"])
+                stop_on = self._placement.begin(None)
+                await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
                 self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
@@ -102,6 +98,7 @@ class Starting:
         """Back to where it was before, so that a corrected launch can follow."""
         await self._adapter.end(0)
         self._debuggee.reset()
+        self._placement.exceptions.forget_launch()
         self.started_at = None
         if isinstance(error, RelayError) and error.code == "LAUNCH_FAILED":
             log = self._debuggee.log

@@ -20,7 +20,8 @@ from ..config import Settings
 from ..core.state import ENDED, State, require
 from ..errors import RelayError
 from ..files import make_folder
-from ..persistence.breakpoints import BreakpointStore
+from ..persistence.breakpoints import BreakpointStore, definition_of
+from ..persistence.profiles import ProfileStore
 from ..persistence.sessions import TombstoneStore
 from ..runner.handle import Handle
 from ..runner.paths import FINAL
@@ -28,12 +29,13 @@ from ..runner.spawn import Spares, reap, reap_all
 from . import about
 from .checks import check_interpreter, existing_folder
 from .lock import FolderLock
+from .profiles import Profiles
 
 logger = logging.getLogger(__name__)
 
 OCCUPYING = frozenset(State) - ENDED
 """States in which a session takes one of the places."""
-CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint"})
+CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint", "change_breakpoint", "apply_breakpoints"})
 ENDING = 15.0
 LEAVING = 5.0
 SUMMARY = 2.0
@@ -64,6 +66,9 @@ class Relay:
         self._being_created = 0
         self._started = time.monotonic()
         self._lock = FolderLock(settings.data_dir)
+        self.profiles = Profiles(
+            ProfileStore(settings.profiles_dir), self.call, lambda session_id: self._find(session_id).project_root
+        )
         self._cleanups: set[asyncio.Task[None]] = set()
 
     # Its own life.
@@ -278,10 +283,16 @@ class Relay:
         )
 
     def _remember_breakpoints(self, root: str, operation: str, answer: bytes) -> None:
-        if operation == "set_breakpoints":
-            self._breakpoints.upsert(root, msgspec.json.decode(answer)["breakpoints"])
-        elif operation == "remove_breakpoint":
-            self._breakpoints.remove(root, [msgspec.json.decode(answer)])
+        said = msgspec.json.decode(answer)
+        if operation == "remove_breakpoint":
+            self._breakpoints.remove(root, [definition_of(said)])
+            return
+        if operation == "change_breakpoint":
+            if said.get("moved_from"):
+                self._breakpoints.remove(root, [{**said, "line": said["moved_from"]}])
+            said = {"breakpoints": [said]}
+        self._breakpoints.remove(root, [definition_of(gone) for gone in said.get("removed", ())])
+        self._breakpoints.upsert(root, [definition_of(each) for each in said["breakpoints"]])
 
     async def delete_session(self, session_id: str, force: bool) -> bytes:
         held = self._find(session_id)

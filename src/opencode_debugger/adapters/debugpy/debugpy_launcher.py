@@ -189,6 +189,8 @@ def main() -> None:
     inside.begin(config["first_reference"])
     kind, target = config["kind"], config["target"]
     sys.argv[0] = ARGV_0[kind] or target
+    if kind == "file":
+        inside.sources.remember(target)
     run = PREPARE[kind](target)
     connect(debugpy, pydevd, config)
     try:

@@ -20,9 +20,11 @@ from . import (
     evaluate,
     exceptions,
     forks,
+    functions,
     handles,
     interrupts,
     raised,
+    sources,
     stepping,
     stops,
     values,
@@ -47,8 +49,9 @@ def prepare() -> None:
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks):
+    for mend in (stepping, raised, wire, forks, sources):
         mend.install()
+    functions.install(send)
     _count_to_the_end()
 
 
@@ -58,6 +61,7 @@ def begin(first_reference: int) -> None:
     _resumes = 0
     handles.start_references_at(first_reference)
     breakpoints.rules.clear()
+    functions.clear()
 
 
 _resumes = 0
@@ -92,6 +96,14 @@ def _count_to_the_end() -> None:
 
 def hit(number: int) -> bool:
     return breakpoints.hit(number, sys._getframe(1), send)
+
+
+def stops_on_exception(mode: str) -> bool:
+    return raised.stops(mode, sys._getframe(1), send)
+
+
+def hit_function(index: int) -> bool:
+    return functions.hit(index, sys._getframe(1))
 
 
 _threads: Dict[int, int] = {}
@@ -205,13 +217,14 @@ def _exception(reply: handles.Reply) -> Any:
     import debugpy
     from _pydevd_bundle.pydevd_comm_constants import CMD_STEP_CAUGHT_EXCEPTION
 
-    own = (os.path.dirname(debugpy.__file__), "<ocdb", os.path.dirname(__file__))
+    own = (os.path.dirname(debugpy.__file__), functions.FOLDER)
     found = _namespace().get("__exception__")
     if not found:
         return {"exception": None}
     described = exceptions.describe(found[1], lambda name: name.startswith(own) or name.endswith(LAUNCHER))
     is_handled = threading.current_thread().stop_reason == CMD_STEP_CAUGHT_EXCEPTION  # type: ignore[attr-defined]
-    described["break_mode"] = "always" if is_handled else "unhandled"
+    mode, described["rules"] = raised.hit_rules(is_handled)
+    described["break_mode"] = {"raised": "always", "uncaught": "unhandled"}.get(mode, mode)
     return {"exception": described}
 
 
@@ -221,6 +234,19 @@ def _define(reply: handles.Reply, rules: Any, forget: Any) -> Any:
     for rule in rules:
         breakpoints.define(**rule)
     return {}
+
+
+def _functions(reply: handles.Reply, wanted: Any) -> Any:
+    return {"functions": functions.define(wanted)}
+
+
+def _exceptions(reply: handles.Reply, rules: Any) -> Any:
+    raised.define(rules)
+    return {}
+
+
+def _loaded(reply: handles.Reply, paths: Any) -> Any:
+    return {"loaded": sources.describe(paths)}
 
 
 def _counts(reply: handles.Reply) -> Any:
@@ -243,6 +269,9 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "evaluate": _evaluate,
     "exception": _exception,
     "define": _define,
+    "functions": _functions,
+    "exceptions": _exceptions,
+    "loaded": _loaded,
     "counts": _counts,
     "interrupt": _interrupt,
 }

@@ -1,0 +1,54 @@
+"""Remembers what each source file was like when the program loaded it, so that later changes can be told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Dict, List, Optional, Tuple
+
+_loaded: Dict[str, Tuple[float, int]] = {}
+_real: Dict[str, str] = {}
+"""names under which files were loaded, by their real paths"""
+IMPORTER = "<frozen importlib._bootstrap_external>"
+"""Steps do not stop there."""
+
+
+def install() -> None:
+    from importlib.machinery import SourceFileLoader
+
+    original = SourceFileLoader.path_stats
+
+    def path_stats(self: Any, path: str) -> Any:
+        stats = original(self, path)
+        _loaded[path] = (stats["mtime"], stats["size"])
+        return stats
+
+    path_stats.__code__ = path_stats.__code__.replace(co_filename=IMPORTER)
+    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
+
+
+def remember(path: str) -> None:
+    """For the program's own file, which is not imported."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return
+    _loaded[path] = (status.st_mtime, status.st_size)
+
+
+def loaded(path: str) -> Optional[Any]:
+    """Time and size of the file as it was loaded; True if it was loaded before anybody looked; None if it was not."""
+    found = _loaded.get(path) or _loaded.get(_by_real_path(path))
+    if found is not None:
+        return list(found)
+    return True if any(getattr(module, "__file__", None) == path for module in list(sys.modules.values())) else None
+
+
+def _by_real_path(path: str) -> str:
+    for name in [name for name in list(_loaded) if name not in _real.values()]:
+        _real[os.path.realpath(name)] = name
+    return _real.get(os.path.realpath(path), "")
+
+
+def describe(paths: List[str]) -> Dict[str, Any]:
+    return {path: loaded(path) for path in paths}
