@@ -211,11 +211,11 @@ class BreakpointTable:
 
     @contextlib.contextmanager
     def unchanged_on_failure(self) -> Iterator[None]:
-        before = dict(self._by_key)
+        before, last = dict(self._by_key), self._last
         try:
             yield
         except BaseException:
-            self._by_key = before
+            self._by_key, self._last = before, last
             raise
 
     def in_file(self, path: str) -> list[Breakpoint]:

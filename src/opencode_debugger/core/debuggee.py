@@ -53,7 +53,7 @@ class Debuggee:
         self._pump: asyncio.Task[None] | None = None
         self._condition_errors: dict[str, str] = {}
         """of the stop that is about to be told, by breakpoint"""
-        self._told_errors: set[tuple[str, str]] = set()
+        self.told_errors: set[tuple[str, str]] = set()
 
     @property
     def is_going(self) -> bool:
@@ -111,8 +111,8 @@ class Debuggee:
         if bp is None:
             return
         self._condition_errors[bp.id] = error
-        if (bp.id, error) not in self._told_errors:
-            self._told_errors.add((bp.id, error))
+        if (bp.id, error) not in self.told_errors:
+            self.told_errors.add((bp.id, error))
             kind = "exception_breakpoint" if of_exception else "breakpoint"
             self.log.add(kind, {"reason": "condition_error", kind: bp.to_dict(), "error": error})
 
@@ -191,7 +191,7 @@ class Debuggee:
         rules = [rule for number in (exception or {}).get("rules", ()) if (rule := self.exceptions.by_number(number))]
         for rule in rules:
             rule.hits += 1
-        return [bp.id for bp in hit] + [rule.id for rule in rules]
+        return [bp.id for bp in hit] + [rule.id for rule in rules if not rule.from_launch]
 
     def _note(self, stop: Stop, changed: bool) -> str | None:
         errors = [self._condition_errors.pop(id, None) for id in stop.hit_ids]

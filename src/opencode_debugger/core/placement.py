@@ -40,6 +40,7 @@ class Placement:
     def begin(self, stop_on_exception: bool | str | None) -> list[ExceptionRule]:
         """A program starts: nothing has been reached yet, no file has changed. Answers on which exceptions it stops."""
         self._table.forget_hits()
+        self._debuggee.told_errors.clear()
         self._debuggee.changes.begin({bp.path for bp in self._table.all() if bp.path})
         return self.exceptions.for_launch(stop_on_exception)
 

@@ -31,9 +31,7 @@ def function_name(value: str) -> str:
     parts = value.split(".")
     named = [part for part in parts if part != LOCALS]
     if LOCALS in (parts[0], parts[-1]) or not all(part.isidentifier() and not iskeyword(part) for part in named):
-        raise problem(
-            "Not the name of a function: give func, module.func, Class.method or module.Class.method", "function"
-        )
+        raise problem("Not the name of a function: give func, module.func, Class.method or module.Class.method")
     return value
 
 

@@ -60,7 +60,7 @@ CHAINED = "[Chained Exc: "
 REFERENCES_PER_LAUNCH = 1_000_000
 FUNCTION_IDS = 1_000_000_000
 """What inside/functions.py adds to the number of a breakpoint."""
-FILTERED = "The function is in a file that just_my_code leaves out"
+FILTERED = "The function is in a file in which the debugger does not stop"
 
 
 def found(function: dict[str, Any]) -> Bound:

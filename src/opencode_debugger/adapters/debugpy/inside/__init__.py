@@ -219,9 +219,10 @@ def _exception(reply: handles.Reply) -> Any:
 
     own = (os.path.dirname(debugpy.__file__), functions.FOLDER)
     found = _namespace().get("__exception__")
-    if not found:
+    error = found[1] if found else raised.leaving()
+    if error is None:
         return {"exception": None}
-    described = exceptions.describe(found[1], lambda name: name.startswith(own) or name.endswith(LAUNCHER))
+    described = exceptions.describe(error, lambda name: name.startswith(own) or name.endswith(LAUNCHER))
     is_handled = threading.current_thread().stop_reason == CMD_STEP_CAUGHT_EXCEPTION  # type: ignore[attr-defined]
     mode, described["rules"] = raised.hit_rules(is_handled)
     described["break_mode"] = {"raised": "always", "uncaught": "unhandled"}.get(mode, mode)

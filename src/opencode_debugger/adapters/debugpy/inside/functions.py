@@ -293,6 +293,8 @@ def _add(py_db: Any, wanted: Wanted, code: Any, check: Optional[Callable[[Any], 
 
 def _is_filtered(py_db: Any, code: Any, path: str) -> bool:
     frame = SimpleNamespace(f_code=code, f_back=None, f_globals={}, f_locals={})
+    if py_db.get_file_type(frame, _paths(code)) is not None:  # such as threading: it stops itself there
+        return True
     return bool(py_db.is_files_filter_enabled and py_db.apply_files_filter(frame, path, False))
 
 

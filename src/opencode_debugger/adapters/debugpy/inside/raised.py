@@ -61,6 +61,8 @@ _raising: Dict[int, Any] = {}
 """by thread: the exception that pydevd is about to ask about, and whether it only passes on"""
 _hits: Dict[Tuple[int, str], List[int]] = {}
 """by thread and filter: the rules for which it stops"""
+_leaving: Dict[int, BaseException] = {}
+"""by thread: the exception that leaves the program's own code, which pydevd does not show in the frame"""
 
 
 def install() -> None:
@@ -145,6 +147,7 @@ def _ask_for_values(py_db: Any, is_needed: bool) -> None:
     original = type(plugin).exception_break
 
     def exception_break(py_db: Any, frame: Any, thread: Any, arg: Any, is_unwind: bool = False) -> Any:
+        _leaving.pop(threading.get_ident(), None)
         if any(rule.means(arg[0]) for rule in _rules):
             _raising[threading.get_ident()] = (arg[1], is_unwind)
         return original(plugin, py_db, frame, thread, arg, is_unwind)
@@ -164,6 +167,8 @@ def stops(mode: str, scope: Any, send: Send) -> bool:
     hits = [rule.number for rule in _of(mode) if rule.means(type(error)) and _holds(rule, error, scope, send)]
     if hits:
         _hits[thread, mode] = hits
+        if mode == "user_unhandled":
+            _leaving[thread] = error
     return bool(hits)
 
 
@@ -186,3 +191,7 @@ def hit_rules(is_caught: bool) -> Tuple[str, List[int]]:
             return mode, _hits.pop((thread, mode))
     mode = "raised" if is_caught else "uncaught"
     return mode, [rule.number for rule in _of(mode) if rule.means_all]
+
+
+def leaving() -> Optional[BaseException]:
+    return _leaving.get(threading.get_ident())
