@@ -190,8 +190,8 @@ class BreakpointTable:
         self._by_key[draft.key] = draft
         return draft, "new" if old is None else "changed"
 
-    def replace(self, old: Breakpoint, new: Breakpoint) -> None:
-        """Under the same number; only where there is no other."""
+    def require_room(self, old: Breakpoint, new: Breakpoint) -> None:
+        """A breakpoint is moved only to where there is no other."""
         other = self._by_key.get(new.key)
         if other is not None and other is not old:
             raise RelayError(
@@ -202,8 +202,11 @@ class BreakpointTable:
                 breakpoint_id=other.id,
                 suggestion=f"Change {other.id} instead, or remove it first",
             )
+
+    def replace(self, old: Breakpoint, new: Breakpoint) -> None:
+        """Under the same number; at another place it counts anew."""
         new.number, new.hits = old.number, old.hits if new.key == old.key else 0
-        del self._by_key[old.key]
+        self._by_key.pop(old.key, None)
         self._by_key[new.key] = new
 
     def remove(self, bp: Breakpoint) -> None:

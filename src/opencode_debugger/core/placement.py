@@ -72,10 +72,14 @@ class Placement:
                 message = f"{old.id} is on a function: it has no line to change"
                 raise invalid_parameter("line", str(changes["line"]), message, "Set a new breakpoint on the line")
             (new,) = await self._table.check([_as_item(old) | changes], strict, self._adapter)
+            self._table.require_room(old, new)
             if new.key == old.key:
                 new.text, new.places = old.text, new.places or old.places
                 new.verified = new.verified or (bool(new.function) and old.verified)
             async with self._all_or_nothing({old.group}):
+                if new.key != old.key:
+                    self._table.remove(old)
+                    await self._send({old.group})  # so that its hits there are forgotten
                 self._table.replace(old, new)
                 await self._send({new.group})
                 if strict:
