@@ -29,8 +29,7 @@ def path(program: Write) -> Path:
 
 
 def change(session: Session, id: str, **changes: Any) -> dict[str, Any]:
-    found = session.api.request("PATCH", f"/sessions/{session.id}/breakpoints/{id}", changes)
-    return found  # type: ignore[no-any-return]
+    return session.api.request("PATCH", f"/sessions/{session.id}/breakpoints/{id}", changes)  # type: ignore[no-any-return]
 
 
 def listed(session: Session) -> dict[str, dict[str, Any]]:

@@ -62,8 +62,6 @@ class FileChanges:
     def _has_changed(self, path: str, loaded: Any) -> bool:
         if loaded is None:
             return False
-        if loaded is True:  # before anybody looked: it can only have been as it was then
-            return True
         before, now = (loaded[0], loaded[1]), _version(path)
         if now is None or before == now:
             return now is None

@@ -103,10 +103,11 @@ class BreakpointRequest(RequestModel):
             "path": self.source.path if self.source else self.file,
             "relative_ok": self.file is not None,
             **self.model_dump(include=set(ITEM_FIELDS)),
+            **self.model_dump(include={"text", "occurrence"}, exclude_none=True),
         }
 
 
-ITEM_FIELDS = ("line", "text", "occurrence", "function", "condition", "hit_condition", "log_message", "enabled")
+ITEM_FIELDS = ("line", "function", "condition", "hit_condition", "log_message", "enabled")
 
 
 class SingleBreakpointRequest(BreakpointRequest):

@@ -16,6 +16,10 @@ IMPORTER = "<frozen importlib._bootstrap_external>"
 def install() -> None:
     from importlib.machinery import SourceFileLoader
 
+    for module in list(sys.modules.values()):  # what was loaded before is taken to be as it is now
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and path.endswith(".py"):
+            remember(path)
     original = SourceFileLoader.path_stats
 
     def path_stats(self: Any, path: str) -> Any:
@@ -36,12 +40,10 @@ def remember(path: str) -> None:
     _loaded[path] = (status.st_mtime, status.st_size)
 
 
-def loaded(path: str) -> Optional[Any]:
-    """Time and size of the file as it was loaded; True if it was loaded before anybody looked; None if it was not."""
+def loaded(path: str) -> Optional[List[float]]:
+    """Time and size of the file as it was loaded; None if it was not, or nobody knows."""
     found = _loaded.get(path) or _loaded.get(_by_real_path(path))
-    if found is not None:
-        return list(found)
-    return True if any(getattr(module, "__file__", None) == path for module in list(sys.modules.values())) else None
+    return list(found) if found else None
 
 
 def _by_real_path(path: str) -> str:
