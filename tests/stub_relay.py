@@ -16,6 +16,25 @@ from opencode_debugger.app import create_app
 from opencode_debugger.errors import RelayError
 
 
+class StubProfiles:
+    """Knows none."""
+
+    async def listed(self) -> dict[str, Any]:
+        return {"profiles": [], "total": 0}
+
+    async def get(self, name: str) -> dict[str, Any]:
+        raise RelayError("PROFILE_NOT_FOUND", f"Profile '{name}' not found")
+
+    async def save(self, name: str, wishes: dict[str, Any], replace: bool) -> dict[str, Any]:
+        return {"name": name, "breakpoints": [], "exception_breakpoints": []}
+
+    async def apply(self, name: str, session_id: str, replace: bool) -> dict[str, Any]:
+        return await self.get(name)
+
+    async def delete(self, name: str) -> dict[str, Any]:
+        return await self.get(name)
+
+
 class StubRelay:
     """Remembers the last call and answers with it; sessions named after an error raise it."""
 
@@ -23,6 +42,7 @@ class StubRelay:
         self.last: tuple[str, Any] = ("", None)
         self.status = "healthy"
         self.running = False
+        self.profiles = StubProfiles()
 
     async def create_session(self, options: dict[str, Any]) -> bytes:
         self.last = ("create_session", options)

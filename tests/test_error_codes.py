@@ -193,9 +193,30 @@ def strict_at(path: Path, line: int) -> dict[str, Any]:
     return {"breakpoints": [{"source": {"path": str(path)}, "line": line}], "strict": True}
 
 
-def test_a_function_breakpoint_is_not_supported(session: Session) -> None:
-    error = provoke(400, "NOT_SUPPORTED", session.post, "/breakpoints", {"function": "add"})
+def test_a_strict_breakpoint_on_a_function_that_is_not_there_is_refused(session: Session, sample: Path) -> None:
+    body = {"function": "subtract", "file": str(sample), "strict": True}
+    error = provoke(400, "BREAKPOINT_FUNCTION_NOT_FOUND", session.post, "/breakpoints", body)
+    assert error.message == f"No function 'subtract' in {sample}."
+    assert "strict" in error.details["suggestion"]
+
+
+def test_exceptions_that_python_raises_for_itself_are_not_supported(session: Session) -> None:
+    body = {"exceptions": ["StopIteration"]}
+    error = provoke(400, "NOT_SUPPORTED", session.post, "/exception-breakpoints", body)
     assert "line" in error.details["suggestion"]
+
+
+def test_a_profile_that_is_missing_taken_or_damaged_is_told(api: Api, relay: Relay) -> None:
+    error = provoke(404, "PROFILE_NOT_FOUND", api.get, "/breakpoint-profiles/nothing")
+    assert (error.message, error.details["profile"]) == ("Profile 'nothing' not found", "nothing")
+    body = {"name": "taken", "breakpoints": []}
+    api.post("/breakpoint-profiles", body)
+    error = provoke(409, "PROFILE_EXISTS", api.post, "/breakpoint-profiles", body)
+    assert "PUT" in error.details["suggestion"]
+    (relay.data_dir / "profiles" / "taken.json").write_text("{")
+    error = provoke(409, "PROFILE_UNREADABLE", api.get, "/breakpoint-profiles/taken")
+    assert "damaged" in error.message
+    api.delete("/breakpoint-profiles/taken")
 
 
 # Looking.

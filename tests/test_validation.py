@@ -135,7 +135,6 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "module": "pytest",
         "args": [],
         "env": {},
-        "stop_on_exception": "uncaught",
         "console": "internalConsole",
         "python_args": [],
         "just_my_code": False,

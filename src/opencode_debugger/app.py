@@ -15,12 +15,14 @@ from . import __version__
 from .api import (
     breakpoints,
     docs_page,
+    exception_breakpoints,
     execution,
     faults,
     inspection,
     openapi,
     output,
     processes,
+    profiles,
     program,
     server,
     sessions,
@@ -30,7 +32,9 @@ from .api.service import RelayService
 from .auth.guard import Guard, GuardSettings
 from .models.envelope import to_json
 
-ROUTERS = (server, sessions, execution, inspection, program, processes, breakpoints, output)
+ROUTERS = (
+    server, sessions, execution, inspection, program, processes, breakpoints, exception_breakpoints, profiles, output
+)  # fmt: skip
 DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 

@@ -119,6 +119,10 @@ class Settings(BaseSettings):
         return self.data_dir / "breakpoints"
 
     @property
+    def profiles_dir(self) -> Path:
+        return self.data_dir / "profiles"
+
+    @property
     def sessions_dir(self) -> Path:
         return self.data_dir / "sessions"
 

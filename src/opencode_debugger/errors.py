@@ -26,6 +26,14 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "BREAKPOINT_FILE_NOT_FOUND": ErrorSpec(
         400, "Check the path, or leave out strict: the breakpoint then waits for the file to appear"
     ),
+    "BREAKPOINT_FUNCTION_NOT_FOUND": ErrorSpec(
+        400, "Check the name, or leave out strict: the breakpoint then waits for the function to be loaded"
+    ),
+    "PROFILE_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/breakpoint-profiles to list profiles"),
+    "PROFILE_EXISTS": ErrorSpec(409, "Choose another name, or replace it with PUT /api/v1/breakpoint-profiles/{name}"),
+    "PROFILE_UNREADABLE": ErrorSpec(
+        409, "Save it again under another name, or remove it with DELETE /api/v1/breakpoint-profiles/{name}"
+    ),
     "THREAD_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions/{id}/threads to list threads"),
     "FRAME_NOT_FOUND": ErrorSpec(
         404, "Frames change when the program runs: ask GET /api/v1/sessions/{id}/stacktrace again"

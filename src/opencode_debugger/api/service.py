@@ -5,8 +5,23 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 
+class ProfileService(Protocol):
+    async def listed(self) -> dict[str, Any]: ...
+
+    async def get(self, name: str) -> dict[str, Any]: ...
+
+    async def save(self, name: str, wishes: dict[str, Any], replace: bool) -> dict[str, Any]: ...
+
+    async def apply(self, name: str, session_id: str, replace: bool) -> dict[str, Any]: ...
+
+    async def delete(self, name: str) -> dict[str, Any]: ...
+
+
 class RelayService(Protocol):
     """Answers are the raw JSON of `data`; failures are raised as RelayError."""
+
+    @property
+    def profiles(self) -> ProfileService: ...
 
     async def create_session(self, options: dict[str, Any]) -> bytes: ...
 

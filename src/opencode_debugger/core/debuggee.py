@@ -14,8 +14,10 @@ from typing import Any
 from ..adapters.base import Adapter, Arrival, Asked, Bound, Frames, Go, StopEvent
 from ..adapters.processes import ExitStatus
 from ..errors import RelayError
-from .breakpoints import BreakpointTable
+from .breakpoints import CHANGED, Breakpoint, BreakpointTable
 from .events import EventLog
+from .exception_breakpoints import ExceptionTable
+from .file_changes import FileChanges
 from .output import Output
 from .run import Run
 from .state import ENDED, State, require
@@ -35,6 +37,8 @@ class Debuggee:
     def __init__(self, log: EventLog, breakpoints: BreakpointTable) -> None:
         self.log = log
         self.breakpoints = breakpoints
+        self.exceptions = ExceptionTable()
+        self.file_changes = FileChanges()
         self.output = Output(log)
         self.state = State.CREATED
         self.stop_scope = "all"
@@ -72,7 +76,9 @@ class Debuggee:
         self._serial = 0
         self._stops: asyncio.Queue[tuple[StopEvent, Asked]] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
-        self._condition_errors: dict[int, str] = {}
+        self._condition_errors: dict[str, str] = {}
+        """of the stop that is about to be told, by breakpoint"""
+        self.told_errors: set[tuple[str, str]] = set()
 
     @property
     def is_going(self) -> bool:
@@ -118,8 +124,24 @@ class Debuggee:
             if bp is not None:
                 bp.hits = count
 
-    def on_condition_error(self, number: int, error: str) -> None:
-        self._condition_errors[number] = error
+    def on_function(self, number: int, bound: Bound) -> None:
+        """A function was loaded on which there is a breakpoint."""
+        bp = self.breakpoints.by_number(number)
+        if bp is None or not bp.function:
+            return
+        bp.bind(bound)
+        self.log.add("breakpoint", {"reason": "changed", "breakpoint": bp.to_dict()})
+
+    def on_condition_error(self, number: int, error: str, of_exception: bool) -> None:
+        """The program stops there each time; each error is told once."""
+        bp = self.exceptions.by_number(number) if of_exception else self.breakpoints.by_number(number)
+        if bp is None:
+            return
+        self._condition_errors[bp.id] = error
+        if (bp.id, error) not in self.told_errors:
+            self.told_errors.add((bp.id, error))
+            kind = "exception_breakpoint" if of_exception else "breakpoint"
+            self.log.add(kind, {"reason": "condition_error", kind: bp.to_dict(), "error": error})
 
     def on_thread(self, reason: str, thread_id: int) -> None:
         self.touch()
@@ -181,13 +203,13 @@ class Debuggee:
                 exception = await adapter.exception(frames[0]["id"])
             if event.hit_numbers:
                 self.on_hits(await adapter.hits())
+        changed = await self._has_changed(frames)
         if self.state in ENDED:
             return
         adapter.drain()  # what the program printed before is in its pipes already
         self.output.flush()
-        stop = Stop(event, frames, self._count_hits(event, frames), exception, self._left_by(event))
-        errors = [self._condition_errors.pop(number, None) for number in event.hit_numbers]
-        stop.note = next((f"Condition raised {error}" for error in errors if error), None)
+        stop = Stop(event, frames, self._count_hits(event, frames, exception), exception, self._left_by(event))
+        stop.note = self._note(stop, changed)
         self._arrived(stop)
 
     def _left_by(self, event: StopEvent) -> str | None:
@@ -225,16 +247,43 @@ class Debuggee:
             stop.is_logged = True
             self.log.add("stopped", stop.to_event())
 
-    def _count_hits(self, event: StopEvent, frames: Frames) -> list[str]:
+    def _count_hits(self, event: StopEvent, frames: Frames, exception: dict[str, Any] | None) -> list[str]:
         hit = [bp for number in event.hit_numbers if (bp := self.breakpoints.by_number(number))]
         path = (frames[0].get("source") or {}).get("path") if frames else None
         if not hit and event.reason == "breakpoint" and path:
             here = self.breakpoints.at(path, frames[0]["line"])
             hit = [here] if here else []
         for bp in hit:
-            if not (bp.condition or bp.hit_condition):
+            if not bp.is_counted_inside:
                 bp.hits += 1
-        return [bp.id for bp in hit]
+        rules = [rule for number in (exception or {}).get("rules", ()) if (rule := self.exceptions.by_number(number))]
+        for rule in rules:
+            rule.hits += 1
+        return [bp.id for bp in hit] + [rule.id for rule in rules if not rule.from_launch]
+
+    def _note(self, stop: Stop, changed: bool) -> str | None:
+        errors = [self._condition_errors.pop(id, None) for id in stop.hit_ids]
+        notes = [f"Condition raised {error}" for error in errors if error][:1]
+        if changed:
+            notes.append(f"{CHANGED}, the source shown is that of the file")
+        return ". ".join(notes) or None
+
+    async def _has_changed(self, frames: Frames) -> bool:
+        """Whether the file it stopped in is no longer what the program runs; its breakpoints say so from now on."""
+        path = (frames[0].get("source") or {}).get("path") if frames else None
+        if not path or not await self.file_changes.among({path}, self.require_adapter()):
+            return False
+        real = os.path.realpath(path)
+        await self.mark_changed([bp for bp in self.breakpoints.all() if bp.key[0] == real])
+        return True
+
+    async def mark_changed(self, breakpoints: list[Breakpoint]) -> None:
+        paths = {path for bp in breakpoints for path in _paths(bp)}
+        changed = await self.file_changes.among(paths, self.require_adapter())
+        for bp in breakpoints:
+            before, bp.source_changed = bp.source_changed, not changed.isdisjoint(_paths(bp))
+            if bp.source_changed and not before:
+                self.log.add("breakpoint", {"reason": "changed", "breakpoint": bp.to_dict()})
 
     def finish(self, end: End) -> None:
         """The program is gone. While it is being launched that is not told yet: the launch may come to nothing."""
@@ -356,8 +405,6 @@ class Debuggee:
         self._seen = self._serial = 0
         self._condition_errors.clear()
         self.modules.clear()
-        for bp in self.breakpoints.all():
-            bp.hits = 0
         return self.begin_run(State.LAUNCHING)
 
     def started(self) -> None:
@@ -376,3 +423,8 @@ class Debuggee:
             stop.is_logged = False
             self._tell(stop)
             run.finish(stop)
+
+
+def _paths(bp: Breakpoint) -> set[str]:
+    """The files in which it stops."""
+    return {place["path"] for place in bp.places} or ({bp.path} if bp.path else set())

@@ -184,6 +184,7 @@ class Family:
         child.debuggee.elder = self.root.debuggee
         self._listen_to(child)
         child.debuggee.breakpoints.copy_from(parent.debuggee.breakpoints)
+        child.debuggee.exceptions.copy_from(parent.debuggee.exceptions)
         return child
 
     def _announce(self, parent: Session, pid: int, command: str, session_id: str | None, message: str) -> None:

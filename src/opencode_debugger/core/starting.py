@@ -21,12 +21,6 @@ from .settings import Config
 from .state import LIVE, State
 from .stops import DETACHED, End
 
-STOP_ON: dict[bool | str, list[str]] = {
-    False: [],
-    "uncaught": ["uncaught"],
-    "raised": ["raised"],
-    True: ["raised", "uncaught"],
-}
 LAST_WORDS = 20
 MULTIPROCESSING = "from multiprocessing.spawn import "
 """How it starts the parent's program again in a child."""
@@ -47,7 +41,6 @@ class Starting:
         self._execution = execution
         self.program: dict[str, Any] | None = None
         self.started_at: float | None = None
-        self._stop_on: list[str] = STOP_ON["uncaught"]
         self._just_my_code = False
         self.attached = False
         self._restarting = asyncio.Lock()
@@ -63,7 +56,7 @@ class Starting:
     ) -> dict[str, Any]:
         check_fields(fields)
         self._debuggee.require("launch")
-        spec, stop_on = self._understand(**wishes)
+        spec, stop_on_exception = self._understand(**wishes)
         self.learn(spec.cwd)
         if spec.kind == "file":
             self.learn(os.path.dirname(spec.target))
@@ -71,23 +64,25 @@ class Starting:
         self._debuggee.stop_scope = spec.stop_scope
         try:
             await self._adapter.check_launch(spec)
-            await self._start(spec, stop_on)
+            await self._start(spec, stop_on_exception)
         except BaseException as error:
             await self._undo(error)
             raise
         return await self._launch_answer(spec, run, wait, fields, budget)
 
     def _understand(
-        self, stop_on_exception: bool | str = "uncaught", console: str = "internalConsole", **wishes: Any
-    ) -> tuple[LaunchSpec, list[str]]:
-        return launch_spec(self._config, **wishes), STOP_ON[stop_on_exception]
+        self, stop_on_exception: bool | str | None = None, console: str = "internalConsole", **wishes: Any
+    ) -> tuple[LaunchSpec, bool | str | None]:
+        return launch_spec(self._config, **wishes), stop_on_exception
 
-    async def _start(self, spec: LaunchSpec, stop_on: list[str]) -> None:
+    async def _start(self, spec: LaunchSpec, stop_on_exception: bool | str | None) -> None:
         await self._placement.verify_pending()
         self.started_at = time.monotonic()
-        self._stop_on, self._just_my_code = stop_on, spec.just_my_code
+        self._just_my_code = spec.just_my_code
         async with self._placement.changing:
             self._debuggee.adapter = self._adapter
+            self._placement.begin()
+            stop_on = self._placement.exceptions.for_launch(stop_on_exception)
             await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
             self._debuggee.started()
 
@@ -113,7 +108,7 @@ class Starting:
         async with self._restarting:
             self._debuggee.require("restart")
             wishes = self._require_launched(wishes)
-            spec, stop_on = self._understand(**wishes)
+            spec, stop_on_exception = self._understand(**wishes)
             await self._check_again(spec)
             self._debuggee.require("restart")
             if self._debuggee.state in LIVE:
@@ -123,7 +118,7 @@ class Starting:
             assert previous is not None
             run = self._debuggee.begin_again(previous)
             try:
-                await self._start(spec, stop_on)
+                await self._start(spec, stop_on_exception)
             except BaseException as error:
                 await self._undo(error, previous)
                 raise
@@ -178,7 +173,9 @@ class Starting:
         try:
             async with self._placement.changing:
                 self._debuggee.adapter = self._adapter
-                await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON["uncaught"])
+                self._placement.begin()
+                stop_on = self._placement.exceptions.for_launch()
+                await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
                 self.program = await asyncio.to_thread(self._adapter.describe_target)
                 self._debuggee.started()
         except BaseException as error:
@@ -191,22 +188,25 @@ class Starting:
 
     async def join(self, arrival: Arrival, about: dict[str, Any], elder: Starting) -> None:
         """For a child that another program of the session started: it stops where that one would."""
-        self._stop_on, self._just_my_code = elder._stop_on, elder._just_my_code
+        self._just_my_code = elder._just_my_code
         self.program = program_of(about, elder.program or {})
         self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = elder._debuggee.stop_scope
         self.started_at = time.monotonic()
         async with self._placement.changing:
             self._debuggee.adapter = self._adapter
+            self._placement.begin()
             groups = self._debuggee.breakpoints.for_debugger()
+            stop_on = self._debuggee.exceptions.for_debugger()
             scope = self._debuggee.stop_scope
-            await self._adapter.join(arrival, about["pid"], groups, self._stop_on, self._just_my_code, scope)
+            await self._adapter.join(arrival, about["pid"], groups, stop_on, self._just_my_code, scope)
             self._debuggee.started()
 
     async def _undo(self, error: BaseException, previous: End | None = None) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
         await self._adapter.end(0)
         self._debuggee.reset(previous)
+        self._placement.exceptions.forget_launch()
         self.started_at = None
         if isinstance(error, RelayError) and error.code == "LAUNCH_FAILED":
             log = self._debuggee.log

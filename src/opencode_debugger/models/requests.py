@@ -231,10 +231,11 @@ class LaunchRequest(WaitOptions):
         default={}, max_length=1000, description="Environment variables to add; the session's `program` shows them."
     )
     stop_on_entry: bool | None = Field(None, description="Pause at the first line; the session's choice if left out.")
-    stop_on_exception: StopOnException = Field(
-        "uncaught",
+    stop_on_exception: StopOnException | None = Field(
+        None,
         description="false: never. uncaught: exceptions that nothing will catch. raised: each exception once, where it "
-        "first reaches the program's own code, but not what libraries raise and handle among themselves. true: both.",
+        "first reaches the program's own code, but not what libraries raise and handle among themselves. true: both. "
+        "Left out: uncaught, or, if exception-breakpoints were set, only those.",
     )
     console: Literal["internalConsole", "integratedTerminal", "externalTerminal"] = Field(
         "internalConsole", description="Has no effect: the relay always captures the output."

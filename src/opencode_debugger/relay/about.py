@@ -16,7 +16,7 @@ CAPABILITIES = {
     "supports_hit_conditional_breakpoints": True,
     "supports_log_points": True,
     "supports_exception_breakpoints": True,
-    "supports_function_breakpoints": False,
+    "supports_function_breakpoints": True,
     "supports_evaluate": True,
     "supports_set_variable": False,
     "supports_restart": True,

@@ -22,7 +22,8 @@ from ..core.events import timestamp
 from ..core.state import ENDED, State, require
 from ..errors import RelayError
 from ..files import make_folder
-from ..persistence.breakpoints import BreakpointStore
+from ..persistence.breakpoints import BreakpointStore, definition_of
+from ..persistence.profiles import ProfileStore
 from ..persistence.sessions import TombstoneStore
 from ..runner.handle import ChildHandle, Handle
 from ..runner.paths import DETACHED, FINAL
@@ -31,12 +32,13 @@ from . import about, portable, processes
 from .checks import checked_options
 from .configuration import Configuration
 from .lock import FolderLock
+from .profiles import Profiles
 
 logger = logging.getLogger(__name__)
 
 OCCUPYING = frozenset(State) - ENDED
 """States in which a session takes one of the places."""
-CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint"})
+CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint", "change_breakpoint", "apply_breakpoints"})
 OF_THE_LOST = frozenset({"info", "status", "report"})
 """What can still be said of a session whose runner died."""
 TARGET = ("pid", "host", "port", "connect_timeout")
@@ -85,6 +87,9 @@ class Relay:
         self._being_created = 0
         self._started = time.monotonic()
         self._lock = FolderLock(settings.data_dir)
+        self.profiles = Profiles(
+            ProfileStore(settings.profiles_dir), self.call, lambda session_id: self._find(session_id).project_root
+        )
         self._cleanups: set[asyncio.Task[None]] = set()
         self._is_closing = False
         self._keeps_sessions = False
@@ -445,10 +450,16 @@ class Relay:
         )
 
     def _remember_breakpoints(self, root: str, operation: str, answer: bytes) -> None:
-        if operation == "set_breakpoints":
-            self._breakpoints.upsert(root, msgspec.json.decode(answer)["breakpoints"])
-        elif operation == "remove_breakpoint":
-            self._breakpoints.remove(root, [msgspec.json.decode(answer)])
+        said = msgspec.json.decode(answer)
+        if operation == "remove_breakpoint":
+            self._breakpoints.remove(root, [definition_of(said)])
+            return
+        if operation == "change_breakpoint":
+            if said.get("moved_from"):
+                self._breakpoints.remove(root, [{**said, "line": said["moved_from"]}])
+            said = {"breakpoints": [said]}
+        self._breakpoints.remove(root, [definition_of(gone) for gone in said.get("removed", ())])
+        self._breakpoints.upsert(root, [definition_of(each) for each in said["breakpoints"]])
 
     async def delete_session(self, session_id: str, force: bool) -> bytes:
         held = self._find(session_id)

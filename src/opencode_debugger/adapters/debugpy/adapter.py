@@ -12,7 +12,20 @@ from typing import Any
 from ...dap.channel import Channel
 from ...dap.messages import Event
 from ...errors import RelayError
-from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Go, Groups, LaunchSpec, Listener, StopEvent
+from ..base import (
+    BY_FUNCTION,
+    Asked,
+    AttachSpec,
+    Bound,
+    DebuggerBreakpoint,
+    ExceptionRule,
+    Frames,
+    Go,
+    Groups,
+    LaunchSpec,
+    Listener,
+    StopEvent,
+)
 from ..conversation import Conversation
 from ..processes import ExitStatus, Program, end_others
 from ..stdin import Stdin
@@ -22,12 +35,13 @@ from . import interpreter as interpreters
 from . import launch as launching
 from . import ports, target
 from .arrivals import ChildArrival
+from .inside.names import Name
 from .probe import Probe
 
 ALLOWED = frozenset(
     {
         "pydevdAuthorize", "pydevdSystemInfo", "initialize", "launch", "attach", "configurationDone", "disconnect",
-        "setBreakpoints", "setExceptionBreakpoints", "continue", "next", "stepIn", "stepOut", "pause", "threads",
+        "setBreakpoints", "continue", "next", "stepIn", "stepOut", "pause", "threads",
         "stackTrace", "evaluate",
     }
 )  # fmt: skip
@@ -62,6 +76,17 @@ def scope_options(stop_scope: str) -> dict[str, Any]:
     return {"stopAllThreadsOnSuspend": False, "steppingResumesAllThreads": False}
 
 
+FUNCTION_IDS = 1_000_000_000
+"""What inside/functions.py adds to the number of a breakpoint."""
+FILTERED = "The function is in a file in which the debugger does not stop"
+
+
+def found(function: dict[str, Any]) -> Bound:
+    """What the code inside the program says of a function."""
+    message = FILTERED if function["filtered"] and not function["places"] else None
+    return Bound(bool(function["places"]), None, message, tuple(function["places"]))
+
+
 class DebugpyAdapter:
     def __init__(
         self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
@@ -78,6 +103,8 @@ class DebugpyAdapter:
         """debugpy's breakpoint ids to the session's numbers"""
         self._smart: dict[str, set[int]] = {}
         """by file: breakpoints whose conditions live in the program"""
+        self._together: dict[int, list[int]] = {}
+        """ids of debugpy that stand for several breakpoints on one line"""
         self._first_reference = 1000
         self._exit_code: int | None = None
         self._is_attached = False
@@ -133,7 +160,7 @@ class DebugpyAdapter:
         elif spec.kind == "code":
             await interpreters.check_code(spec.target, interpreter)
 
-    async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None:
+    async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         interpreter = await self._interpreter(spec.interpreter)
         await self._forget_last_program()
         async with launching.CallBack(self._new_channel) as callback:
@@ -184,7 +211,7 @@ class DebugpyAdapter:
         arrival: ChildArrival,
         pid: int,
         breakpoints: Groups,
-        stop_on: list[str],
+        stop_on: list[ExceptionRule],
         just_my_code: bool,
         stop_scope: str,
     ) -> None:
@@ -266,7 +293,7 @@ class DebugpyAdapter:
         self._talk = Conversation(channel, ALLOWED, self._timeout)
         self._probe = Probe(self._talk, self._timeout)
 
-    async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
+    async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         """By its debugger's port, or by process id: then a debugger is brought into it first."""
         async with attaching.translated(spec):
             self._port = spec.port or ports.debugpy_port(spec.pid or 0)
@@ -283,7 +310,7 @@ class DebugpyAdapter:
                     await self._attach(spec, breakpoints, stop_on)
                     await injection.done()
 
-    async def _attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
+    async def _attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         options = scope_options(spec.stop_scope)
         await self._configure("attach", options, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
 
@@ -299,7 +326,7 @@ class DebugpyAdapter:
         arguments: dict[str, Any],
         just_my_code: bool,
         breakpoints: Groups,
-        stop_on: list[str],
+        stop_on: list[ExceptionRule],
         timeout: float | None = None,
     ) -> None:
         """The handshake, in the order that debugpy wants; `configurationDone` lets the program run."""
@@ -317,7 +344,7 @@ class DebugpyAdapter:
         for path, group in breakpoints.items():
             for bp, bound in zip(group, await self.set_breakpoints(path, group), strict=True):
                 self._listener.on_bound(bp.number, bound)
-        await talk.request("setExceptionBreakpoints", {"filters": stop_on})
+        await self.set_exceptions(stop_on)
         try:
             await talk.request("configurationDone", timeout=timeout)
         except RelayError:
@@ -371,8 +398,8 @@ class DebugpyAdapter:
             self._talk.channel.close()
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
-        ids = body.get("hitBreakpointIds") or []
         more = body.get(FIELD) or {}
+        ids = [part for id in body.get("hitBreakpointIds") or [] for part in self._together.get(id, [id])]
         self._listener.on_stopped(
             StopEvent(
                 reason=body["reason"],
@@ -393,13 +420,17 @@ class DebugpyAdapter:
             case "answer":
                 self._require_probe().answered(body["token"], body["text"])
             case "condition_error":
-                self._listener.on_condition_error(body["number"], body["error"])
+                self._listener.on_condition_error(body["number"], body["error"], body.get("of_exception", False))
             case "spawned":
                 self._listener.on_spawned(body)
             case "replacing":
                 self._replaced_by = body["command"]
             case "exiting":
                 self._exit_code = body["code"]
+            case "function":
+                self._listener.on_function(body["number"], found(body))
+            case "together":
+                self._together[body["id"]] = body["ids"]
 
     def _exited(self, status: ExitStatus) -> None:
         if self._talk is not None:
@@ -435,6 +466,8 @@ class DebugpyAdapter:
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
         await self._define_rules(path, breakpoints)
+        if path == BY_FUNCTION:
+            return await self._set_functions(breakpoints)
         wanted = [
             {"line": bp.line, **({} if bp.is_plain else {"condition": f"__import__('_ocdb').hit({bp.number})"})}
             for bp in breakpoints
@@ -446,6 +479,18 @@ class DebugpyAdapter:
                 self._numbers[answer["id"]] = bp.number
             bound.append(Bound(answer["verified"], answer.get("line"), answer.get("message")))
         return bound
+
+    async def _set_functions(self, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
+        self._numbers.update({FUNCTION_IDS + bp.number: bp.number for bp in breakpoints})
+        wanted = [{"number": bp.number, "function": bp.function, "file": bp.path or None} for bp in breakpoints]
+        answer = await self._aside("functions", wanted=wanted)
+        return [found(item) for item in answer["functions"]]
+
+    async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        await self._aside("exceptions", rules=[asdict(rule) for rule in rules])
+
+    async def loaded(self, paths: list[str]) -> dict[str, Any]:
+        return dict((await self._aside("loaded", paths=paths))["loaded"])
 
     async def _define_rules(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
         smart = [bp for bp in breakpoints if not bp.is_plain]
@@ -573,6 +618,12 @@ class DebugpyAdapter:
         except RelayError:
             interpreter = await interpreters.identify(sys.executable)  # launching says what is wrong with the other
         return await interpreters.examine(path, interpreter)
+
+    async def find_function(self, path: str, name: str) -> list[int]:
+        """The first lines inside of the functions of that name in a file."""
+        wanted = Name(name)
+        listed = (await self.examine(path)).get("functions", ())
+        return [line for qualname, line in listed if wanted.match(qualname, set(), path, is_own=True) == "yes"]
 
     def check_expression(self, text: str) -> Any:
         return interpreters.check_expression(text)

@@ -199,6 +199,8 @@ def begin(config: Any) -> Any:
     inside.begin_family(config)
     kind, target = config["kind"], config["target"]
     sys.argv[0] = ARGV_0[kind] or target
+    if kind == "file":
+        inside.sources.remember(target)
     run = PREPARE[kind](target)
     connect(debugpy, pydevd, config)
     return functools.partial(run_to_the_end, run, inside, pydevd, config)

@@ -20,10 +20,12 @@ from . import (
     evaluate,
     exceptions,
     forks,
+    functions,
     handles,
     interrupts,
     joining,
     raised,
+    sources,
     spawning,
     stepping,
     stops,
@@ -53,9 +55,10 @@ def prepare() -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     global _stops
     _stops = stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks, joining, tasks):
+    for mend in (stepping, raised, wire, forks, joining, sources, tasks):
         mend.install()
     spawning.install(send)
+    functions.install(send)
     _count_to_the_end()
 
 
@@ -67,6 +70,7 @@ def begin(first_reference: int) -> None:
         _stops.begin()
     handles.start_references_at(first_reference)
     breakpoints.rules.clear()
+    functions.clear()
 
 
 _moves = Moves()
@@ -122,6 +126,14 @@ def _count_to_the_end() -> None:
 
 def hit(number: int) -> bool:
     return breakpoints.hit(number, sys._getframe(1), send)
+
+
+def stops_on_exception(mode: str) -> bool:
+    return raised.stops(mode, sys._getframe(1), send)
+
+
+def hit_function(index: int) -> bool:
+    return functions.hit(index, sys._getframe(1))
 
 
 _threads: Dict[int, int] = {}
@@ -235,13 +247,15 @@ def _exception(reply: handles.Reply) -> Any:
     import debugpy
     from _pydevd_bundle.pydevd_comm_constants import CMD_STEP_CAUGHT_EXCEPTION
 
-    own = (os.path.dirname(debugpy.__file__), "<ocdb", os.path.dirname(__file__))
+    own = (os.path.dirname(debugpy.__file__), functions.FOLDER)
     found = _namespace().get("__exception__")
-    if not found:
+    error = found[1] if found else raised.leaving()
+    if error is None:
         return {"exception": None}
-    described = exceptions.describe(found[1], lambda name: name.startswith(own) or name.endswith(LAUNCHER))
+    described = exceptions.describe(error, lambda name: name.startswith(own) or name.endswith(LAUNCHER))
     is_handled = threading.current_thread().stop_reason == CMD_STEP_CAUGHT_EXCEPTION  # type: ignore[attr-defined]
-    described["break_mode"] = "always" if is_handled else "unhandled"
+    mode, described["rules"] = raised.hit_rules(is_handled)
+    described["break_mode"] = {"raised": "always", "uncaught": "unhandled"}.get(mode, mode)
     return {"exception": described}
 
 
@@ -251,6 +265,19 @@ def _define(reply: handles.Reply, rules: Any, forget: Any) -> Any:
     for rule in rules:
         breakpoints.define(**rule)
     return {}
+
+
+def _functions(reply: handles.Reply, wanted: Any) -> Any:
+    return {"functions": functions.define(wanted)}
+
+
+def _exceptions(reply: handles.Reply, rules: Any) -> Any:
+    raised.define(rules)
+    return {}
+
+
+def _loaded(reply: handles.Reply, paths: Any) -> Any:
+    return {"loaded": sources.describe(paths)}
 
 
 def _counts(reply: handles.Reply) -> Any:
@@ -305,6 +332,9 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "evaluate": _evaluate,
     "exception": _exception,
     "define": _define,
+    "functions": _functions,
+    "exceptions": _exceptions,
+    "loaded": _loaded,
     "counts": _counts,
     "interrupt": _interrupt,
     "threads": _listed,
