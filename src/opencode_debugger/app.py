@@ -11,13 +11,27 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from . import __version__
-from .api import breakpoints, docs_page, execution, faults, inspection, openapi, output, program, server, sessions
+from .api import (
+    assigning,
+    breakpoints,
+    code,
+    docs_page,
+    execution,
+    faults,
+    inspection,
+    openapi,
+    output,
+    program,
+    server,
+    sessions,
+    watches,
+)
 from .api.answers import JsonBytes
 from .api.service import RelayService
 from .auth.guard import Guard, GuardSettings
 from .models.envelope import to_json
 
-ROUTERS = (server, sessions, execution, inspection, program, breakpoints, output)
+ROUTERS = (server, sessions, execution, inspection, watches, assigning, code, program, breakpoints, output)
 DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 

@@ -149,6 +149,7 @@ class Debuggee:
         self.output.flush()
         left = self.run.leaving if event.reason == "step" else None
         stop = Stop(event, frames, self._count_hits(event, frames), exception, left)
+        stop.note_step_into(self.run.entering)
         errors = [self._condition_errors.pop(number, None) for number in event.hit_numbers]
         stop.note = next((f"Condition raised {error}" for error in errors if error), None)
         self.stop, self.state = stop, State.PAUSED
@@ -220,4 +221,3 @@ class Debuggee:
             self.state, self.stop = State.PAUSED, stop
             self.log.add("stopped", stop.to_event())
             self.run.finish(stop)
-

@@ -62,6 +62,7 @@ class Execution:
         leaving = stop.frames[0]["name"] if steps_out else None
         thread_id = thread_id or stop.thread_id
         run = self._begin(thread_id, leaving)
+        run.entering = stop if operation == "step_into" else None
         with self._undone_if_refused(stop):
             await self._debuggee.require_adapter().step(STEPS[operation], thread_id)
         return await self.answer(run, self.seconds(wait, self._default_wait), fields, budget)

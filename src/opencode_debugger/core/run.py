@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from .stops import Outcome
+from .stops import Outcome, Stop
 
 
 class Run:
     def __init__(self, leaving: str | None = None) -> None:
         self.leaving = leaving
         """the function that a step out leaves"""
+        self.entering: Stop | None = None
+        """where a step into began"""
         self.outcome: Outcome | None = None
         self._waiters: list[asyncio.Future[None]] = []
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..errors import RelayError
-from . import inspection
+from . import assigning, hints, inspection
 from .breakpoints import BreakpointTable
+from .code import Code, exception
 from .debuggee import Debuggee
 from .events import EventLog, timestamp
 from .execution import Execution
@@ -23,6 +24,7 @@ from .settings import Config
 from .starting import Starting
 from .state import LIVE, State
 from .stops import End, Stop
+from .watches import Watches
 
 GRACE = 2.0
 
@@ -40,9 +42,11 @@ class Session:
         )
         self.lifetime = Lifetime(self.debuggee, config)
         self.placement = Placement(self.debuggee, self.adapter, config.project_root)
-        reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
+        self.watches = Watches(self.debuggee, self.adapter)
+        reporter = Reporter(self.debuggee, self.watches, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
+        self.code = Code(config, self.debuggee, self.starting)
         self.operations = self._operations()
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
@@ -70,6 +74,17 @@ class Session:
             "variables": partial(inspection.variables, self.debuggee),
             "frame_variables": partial(inspection.frame_variables, self.debuggee),
             "evaluate": self.evaluate,
+            "add_watch": self.watches.add,
+            "list_watches": self.watches.listed,
+            "remove_watch": self.watches.remove,
+            "clear_watches": self.watches.clear,
+            "set_variable": self.set_variable,
+            "set_expression": self.set_expression,
+            "completions": partial(hints.completions, self.debuggee),
+            "hover": self.hover,
+            "source": self.code.source,
+            "modules": self.code.modules,
+            "exception": partial(exception, self.debuggee),
             "output": self.output,
             "events": self.events,
         }
@@ -170,8 +185,22 @@ class Session:
     # What does not need a part of its own.
 
     async def evaluate(self, expression: str, timeout: float | None = None, **options: Any) -> dict[str, Any]:
-        timeout = timeout or self.config.limits.evaluate_timeout_seconds
-        return await inspection.evaluate(self.debuggee, expression, timeout, **options)
+        return await inspection.evaluate(self.debuggee, expression, self._patience(timeout), **options)
+
+    async def set_variable(self, timeout: float | None = None, **wish: Any) -> dict[str, Any]:
+        return await assigning.set_variable(self.debuggee, timeout=self._patience(timeout), **wish)
+
+    async def set_expression(self, timeout: float | None = None, **wish: Any) -> dict[str, Any]:
+        return await assigning.set_expression(self.debuggee, timeout=self._patience(timeout), **wish)
+
+    async def hover(self, timeout: float | None = None, file: str | None = None, **options: Any) -> dict[str, Any]:
+        self.debuggee.require("hover")
+        if file is not None:
+            options["file"] = await self.code.own_path("file", file)
+        return await hints.hover(self.debuggee, self._patience(timeout), **options)
+
+    def _patience(self, timeout: float | None) -> float:
+        return timeout or self.config.limits.evaluate_timeout_seconds
 
     def output(self, cursor: str | None = None, limit: int = 100, category: str | None = None) -> dict[str, Any]:
         return self.debuggee.log.read_output(cursor, limit, category)

@@ -18,7 +18,7 @@ CAPABILITIES = {
     "supports_exception_breakpoints": True,
     "supports_function_breakpoints": False,
     "supports_evaluate": True,
-    "supports_set_variable": False,
+    "supports_set_variable": True,
     "supports_restart": False,
     "supports_attach": True,
 }

@@ -16,6 +16,7 @@ from ..conversation import Conversation
 from ..processes import ExitStatus, Program, end_others
 from . import interpreter as interpreters
 from . import launch as launching
+from .looking import VALUES, Looking
 from .probe import Probe
 
 ALLOWED = frozenset(
@@ -39,14 +40,12 @@ CLIENT = {
 DIAL = 1.0
 DISCONNECT = 2.0
 END_PATIENCE = 2.0
-VALUES = 1.0
-"""Seconds that showing values may take before a slow __repr__ is interrupted."""
 CHAINED = "[Chained Exc: "
 """Names of frames that debugpy adds below the real ones for the causes of an exception; its traceback has them."""
 REFERENCES_PER_LAUNCH = 1_000_000
 
 
-class DebugpyAdapter:
+class DebugpyAdapter(Looking):
     def __init__(
         self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
     ) -> None:
@@ -356,8 +355,8 @@ class DebugpyAdapter:
         page = {"start": start, "count": count, "limit": limit}
         return dict(await self._in_frame(frame, "locals", VALUES, seconds=VALUES, **page))
 
-    async def report(self, frame: int, budget: int, names: int) -> dict[str, Any]:
-        return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES))
+    async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES, **more))
 
     async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:
         return dict(

@@ -149,6 +149,7 @@ def prepare_code(source: str) -> Any:
     import_from("")
     main = new_main()
     code = compile(source, "<string>", "exec", dont_inherit=True)
+    sys.modules["_ocdb"].sources.remember(code, source)
     if sys.version_info >= (3, 13):  # it shows these lines in tracebacks
         lines = [line + "\n" for line in source.splitlines()]
         linecache.cache["<string>"] = (len(source), None, lines, "<string>")
