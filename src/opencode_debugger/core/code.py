@@ -39,10 +39,10 @@ class Code:
     ) -> dict[str, Any]:
         """Of a file of the session, or of a frame: its file, or whatever else its code was made from."""
         if start_line is not None and end_line is not None and end_line < start_line:
-            raise invalid_parameter("end_line", str(end_line), "end_line comes before start_line", "Swap them")
+            raise invalid_parameter("end_line", str(end_line), "end_line comes before start_line", "Exchange the two")
         if path is not None:
             if frame_id is not None:
-                raise invalid_parameter("frame_id", str(frame_id), "Give a path or a frame_id", "Leave one of them out")
+                raise invalid_parameter("frame_id", str(frame_id), "Give a path or a frame_id", "Leave one of the two out")
             return _page(await self._of_path(path), start_line, end_line)
         return _page(await self._of_frame(frame_id or 0, thread_id), start_line, end_line)
 
@@ -151,8 +151,12 @@ def _problem(path: str) -> str | None:
 
 
 def _no_source(path: str) -> RelayError:
-    problem = _problem(path) if not path.startswith("<") else "Its text was not kept by the program"
-    return RelayError("SOURCE_NOT_FOUND", f"There is no source for {path[:500]}: {problem}", path=path[:500])
+    if path.startswith("<"):
+        problem, hint = "the program did not keep its text", "Look at another frame: GET /sessions/{id}/stacktrace"
+    else:
+        problem, hint = _problem(path) or "it is empty", f"Put the source file at {path[:500]}, and make it readable"
+    message = f"There is no source for {path[:500]}: {problem}"
+    return RelayError("SOURCE_NOT_FOUND", message, path=path[:500], suggestion=hint)
 
 
 def _page(found: dict[str, Any], start_line: int | None, end_line: int | None) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _open_string(text: str) -> Optional[int]:
 
 def _after(before: str, start: int, frame: Any) -> Iterable[Found]:
     lead = before[:start].rstrip()
-    if lead.endswith(".") and not lead.endswith(".."):
+    if lead.endswith("."):
         owner = _owner(lead[:-1], frame)
         return [] if owner is lookup.MISSING else _attributes(owner)
     names = _names(frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from typing import Any, Dict, Iterator, List, Optional, Set
 
 from . import raw, sources
@@ -46,18 +47,19 @@ def find(path: str, lines: List[str], line: int, column: int) -> Found:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Nothing("The file does not compile: %s" % error) from None
     at = len(lines[line - 1][: column - 1].encode("utf-8"))
-    finder = _Finder(line, at)
+    finder = _Finder(line, at, lines[line - 1])
     finder.visit(tree)
     if finder.found is None:
         raise Nothing("There is no name at line %d, column %d" % (line, column))
-    return finder.result(text, lines[line - 1])
+    return finder.result(text)
 
 
 class _Finder(ast.NodeVisitor):
     """The smallest name, attribute or subscript around a place; columns in bytes, as Python counts them."""
 
-    def __init__(self, line: int, at: int) -> None:
+    def __init__(self, line: int, at: int, text: str) -> None:
         self.line = line
+        self.text = text
         self.at = at
         self.found: Any = None
         self.name: Optional[str] = None
@@ -67,9 +69,9 @@ class _Finder(ast.NodeVisitor):
     def take(self, node: Any, start: int, end: int, name: Optional[str] = None) -> None:
         self.found, self.start, self.end, self.name = node, start, end, name
 
-    def result(self, text: str, line: str) -> Found:
+    def result(self, text: str) -> Found:
         source = self.name or ast.get_source_segment(text, self.found) or ""
-        raw_line = line.encode("utf-8")
+        raw_line = self.text.encode("utf-8")
         column = len(raw_line[: self.start].decode("utf-8", "replace")) + 1
         end = len(raw_line[: self.end].decode("utf-8", "replace")) + 1
         return Found(self.found, source, self.line, column, end, self.function)
@@ -103,6 +105,19 @@ class _Finder(ast.NodeVisitor):
         end = start + len(node.name.encode("utf-8"))
         if node.lineno == self.line and start <= self.at < end:
             self.take(ast.Name(node.name, ast.Load()), start, end, node.name)
+
+    def visit_Import(self, node: Any) -> None:
+        """Before Python 3.10 it is not said where the names are."""
+        bound = {(each.asname or each.name.partition(".")[0]) for each in node.names}
+        if not node.lineno <= self.line <= node.end_lineno:
+            return
+        for match in re.finditer(r"\w+", self.text):
+            start = len(self.text[: match.start()].encode("utf-8"))
+            end = start + len(match.group().encode("utf-8"))
+            if start <= self.at < end and match.group() in bound:
+                self.take(ast.Name(match.group(), ast.Load()), start, end, match.group())
+
+    visit_ImportFrom = visit_Import
 
     def visit_arg(self, node: Any) -> None:
         end = node.col_offset + len(node.arg.encode("utf-8"))
