@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,6 @@ PROGRAM = '''
 def stopped(
     api: Api, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[tuple[Session, Path]]:
-    import textwrap
-
     folder = tmp_path_factory.mktemp("hover")
     path = folder / "program.py"
     path.write_text(textwrap.dedent(PROGRAM).lstrip("\n"), encoding="utf-8")
@@ -117,7 +116,8 @@ def test_names_attributes_and_keys_are_completed(stopped: tuple[Session, Path]) 
 def test_completing_runs_nothing_and_survives_anything(stopped: tuple[Session, Path]) -> None:
     session, _ = stopped
     before = session.evaluate("calls")["result"]
-    for text in ("order.danger.", "add(1).", "order.total().", "'in a string", "# comment or", "1 +* or.", "]]].", "..", '"'):
+    calls = ("order.danger.", "add(1).", "order.total().")
+    for text in (*calls, "'in a string", "# comment or", "1 +* or.", "]]].", "..", '"'):
         assert labels(session, text) == [], text
     assert labels(session, "nope.") == []
     assert session.evaluate("calls")["result"] == before

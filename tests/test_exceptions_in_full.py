@@ -66,7 +66,7 @@ def test_an_exception_is_told_with_everything_that_led_to_it(api: Api, program: 
         rows = session.get(f"/variables/{told['variables_reference']}")["variables"]
         assert {row["name"]: row["value"] for row in rows}["order"] == "{'id': 7}"
         value, key = told["chain"]
-        assert (value["relation"], value["type"], value["full_type"]) == ("context", "ValueError", "builtins.ValueError")
+        assert (value["relation"], value["full_type"]) == ("context", "builtins.ValueError")
         assert [frame["function"] for frame in value["frames"]] == ["order", "parse"]
         assert (key["relation"], key["type"], key["message"]) == ("cause", "KeyError", "'price'")
         assert key["frames"][-1]["line"] == line_of(path, "key")
@@ -170,7 +170,7 @@ def test_a_program_that_crashes_is_inspected_where_it_crashed(api: Api, program:
     assert status["exception"]["message"] == "invalid literal for int() with base 10: 'abc'"
     assert status["exception"]["location"]["line"] == line_of(path, "crash")
     frames = session.get("/stacktrace")["frames"]
-    assert [frame["name"] for frame in frames][0] == "convert"
+    assert frames[0]["name"] == "convert"
     main = next(frame["id"] for frame in frames if frame["name"] == "main")
     assert session.locals() == {"text": "'abc'"}
     assert session.locals(main)["rows"] == "['1', 'abc']"

@@ -82,9 +82,7 @@ def test_all_locals_come_with_values_and_complex_ones_expand(shop: tuple[Session
         "item": "{'name': 'tea', 'count': 2}",
     }
     assert set(rows) == {"self", "summed", "item"}
-    inside = {
-        row["name"]: row for row in session.get(f"/variables/{rows['self']['variables_reference']}")["variables"]
-    }
+    inside = {row["name"]: row for row in session.get(f"/variables/{rows['self']['variables_reference']}")["variables"]}
     assert {name: row["type"] for name, row in inside.items()} == {"items": "list", "owner": "tuple"}
     (first,) = session.get(f"/variables/{inside['items']['variables_reference']}")["variables"]
     deeper = session.get(f"/variables/{first['variables_reference']}")["variables"]
@@ -103,7 +101,7 @@ def test_expressions_give_result_and_type_and_bad_ones_a_clear_error(shop: tuple
 
 
 def test_source_of_any_frame_is_retrievable(shop: tuple[Session, Path]) -> None:
-    session, root = shop
+    session, _ = shop
     for frame in session.get("/stacktrace")["frames"]:
         source = session.get(f"/frames/{frame['id']}/source")
         path = Path(frame["source"]["path"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from relays import Api, Relay, Session, refusal
+from relays import RUN_ID, RUN_MARKER, Api, Relay, Session, free_port, refusal
 
 Write = Callable[..., Path]
 
@@ -198,3 +201,42 @@ def test_watches_survive_a_restart_of_the_relay(tmp_path: Path, program: Write) 
         assert (row["value"], row["old"]) == ("[0, 1]", "[0]")
         session.delete(force="true")
     assert relay.stop() == 0
+
+
+def test_a_program_that_was_attached_to_is_inspected_the_same_way(session: Session, program: Write) -> None:
+    path = program(
+        """
+        import time
+
+        def work(n):
+            total = n + 1
+            return total  # @here
+
+        while True:
+            work(1)
+            try:
+                raise ValueError("again") from KeyError("why")
+            except ValueError as error:
+                kept = error
+            time.sleep(0.01)
+        """
+    )
+    port = free_port()
+    command = [sys.executable, "-m", "debugpy", "--listen", f"127.0.0.1:{port}", "--wait-for-client", str(path)]
+    with subprocess.Popen(command, env={**os.environ, RUN_MARKER: RUN_ID}) as target:
+        try:
+            session.break_at(path, "here")
+            session.post("/watch", {"expression": "total"})
+            report = session.post("/attach", {"port": port, "wait": 30})
+            assert rows(report)["total"]["value"] == "2"
+            body = {"expression": "total", "value": "total * 50"}
+            assert session.post("/set-expression", body)["value"] == "100"
+            assert session.get("/source")["current_line"] == report["current_location"]["line"]
+            assert session.post("/completions", {"text": "tot"})["items"][0]["label"] == "total"
+            assert session.post("/hover", {"expression": "work"})["signature"] == "work(n)"
+            assert session.get("/modules", filter="__main__")["total"] == 1
+            left = session.step("out")
+            assert left["return_value"] == {"type": "int", "value": "100", "function": "work"}
+        finally:
+            session.delete(force="true")
+            target.kill()

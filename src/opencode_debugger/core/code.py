@@ -42,7 +42,9 @@ class Code:
             raise invalid_parameter("end_line", str(end_line), "end_line comes before start_line", "Exchange the two")
         if path is not None:
             if frame_id is not None:
-                raise invalid_parameter("frame_id", str(frame_id), "Give a path or a frame_id", "Leave one of the two out")
+                raise invalid_parameter(
+                    "frame_id", str(frame_id), "Give a path or a frame_id", "Leave one of the two out"
+                )
             return _page(await self._of_path(path), start_line, end_line)
         return _page(await self._of_frame(frame_id or 0, thread_id), start_line, end_line)
 

@@ -282,13 +282,10 @@ def _evaluate(reply: handles.Reply, expression: str, context: str, limit: int) -
 
 def _exception(reply: handles.Reply, seconds: Optional[float] = None) -> Any:
     """In short as it comes with a stop; with `seconds` to look, everything about it."""
-    import debugpy
     from _pydevd_bundle.pydevd_comm_constants import CMD_STEP_CAUGHT_EXCEPTION
 
-    own = (os.path.dirname(debugpy.__file__), "<ocdb", os.path.dirname(__file__))
-
     def is_foreign(name: str) -> bool:
-        return name.startswith(own) or name.endswith(LAUNCHER)
+        return returned.is_debugger_file(name) or name.endswith(LAUNCHER)
 
     found = _namespace().get("__exception__")
     if not found:

@@ -100,7 +100,10 @@ def _forget_in(frame: Any) -> None:
 
 
 def _is_debugger(frame: Any) -> bool:
-    name: str = frame.f_code.co_filename
+    return is_debugger_file(frame.f_code.co_filename)
+
+
+def is_debugger_file(name: str) -> bool:
     return name.startswith(_own_folders())
 
 
@@ -108,8 +111,11 @@ _folders: List[str] = []
 
 
 def _own_folders() -> Tuple[str, ...]:
+    """Where the debugger's code is. In a program that was attached to, ours came as text and has no file."""
     if not _folders:
         import debugpy
 
-        _folders.extend((os.path.dirname(debugpy.__file__), os.path.dirname(__file__) or "<ocdb", "<ocdb"))
+        _folders.extend((os.path.dirname(debugpy.__file__), "<ocdb"))
+        if "__file__" in globals():
+            _folders.append(os.path.dirname(__file__))
     return tuple(_folders)
