@@ -22,7 +22,7 @@ from stub_relay import served
 
 from opencode_debugger.errors import CATALOGUE
 
-LATER = {"UNAUTHORIZED", "FORBIDDEN"}
+LATER = {"UNAUTHORIZED"}
 """Tokens come with another feature."""
 
 PROVOKED: set[str] = set()
@@ -245,6 +245,29 @@ def test_references_end_with_the_stop_that_gave_them(paused: Session) -> None:
     assert paused.get("/variables", variables_reference=reference)["variables"]
     paused.step()
     provoke(404, "VARIABLE_NOT_FOUND", paused.get, "/variables", variables_reference=reference)
+
+
+def test_what_cannot_be_set_watched_or_read_says_why(paused: Session, tmp_path: Path) -> None:
+    paused.evaluate("pair = (1, 2)")
+    body = {"expression": "pair[0]", "value": "3"}
+    error = provoke(409, "VARIABLE_NOT_SET", paused.post, "/set-expression", body)
+    assert "item assignment" in error.message
+
+    error = provoke(404, "WATCH_NOT_FOUND", paused.delete, "/watch/w_7")
+    assert (error.details["watch_id"], "/watch" in error.details["suggestion"]) == ("w_7", True)
+
+    error = provoke(404, "EXCEPTION_NOT_FOUND", paused.get, "/exception")
+    assert error.details["stop_reason"] == "breakpoint"
+
+    (tmp_path / "other.py").write_text("secret = 1")
+    error = provoke(403, "FORBIDDEN", paused.get, f"/source?path={tmp_path}/other.py")
+    assert "project_root" in error.details["suggestion"]
+
+
+def test_code_whose_text_nobody_kept_has_no_source(session: Session) -> None:
+    session.launch(code="exec(chr(49) + ' / 0')")
+    error = provoke(404, "SOURCE_NOT_FOUND", session.get, "/source")
+    assert error.details["path"] == "<string>"
 
 
 def test_an_expression_that_does_not_parse_is_refused_with_its_place(paused: Session) -> None:

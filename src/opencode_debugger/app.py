@@ -13,7 +13,9 @@ from starlette.responses import HTMLResponse, Response
 
 from . import __version__
 from .api import (
+    assigning,
     breakpoints,
+    code,
     docs_page,
     exception_breakpoints,
     execution,
@@ -26,6 +28,7 @@ from .api import (
     program,
     server,
     sessions,
+    watches,
 )
 from .api.answers import JsonBytes
 from .api.service import RelayService
@@ -33,7 +36,8 @@ from .auth.guard import Guard, GuardSettings
 from .models.envelope import to_json
 
 ROUTERS = (
-    server, sessions, execution, inspection, program, processes, breakpoints, exception_breakpoints, profiles, output
+    server, sessions, execution, inspection, watches, assigning, code, program, processes, breakpoints,
+    exception_breakpoints, profiles, output,
 )  # fmt: skip
 DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

@@ -41,6 +41,16 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "VARIABLE_NOT_FOUND": ErrorSpec(
         404, "References end when the program runs: ask GET /api/v1/sessions/{id}/scopes again"
     ),
+    "VARIABLE_NOT_SET": ErrorSpec(
+        409, "The value cannot be changed there: set another variable, or use POST /api/v1/sessions/{id}/evaluate"
+    ),
+    "WATCH_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions/{id}/watch to list watches"),
+    "SOURCE_NOT_FOUND": ErrorSpec(
+        404, "Put the file in its place, or read variables instead: GET /api/v1/sessions/{id}/frames/0/variables"
+    ),
+    "EXCEPTION_NOT_FOUND": ErrorSpec(
+        404, "Launch with stop_on_exception to stop on one; GET /api/v1/sessions/{id}/status shows why it stopped"
+    ),
     "EVALUATE_ERROR": ErrorSpec(400, "Correct the expression and send it again"),
     "LAUNCH_FAILED": ErrorSpec(500, "See details.output for what the program wrote, correct the launch and try again"),
     "LAUNCH_SCRIPT_NOT_FOUND": ErrorSpec(400, "Give the absolute path of an existing script, or set cwd"),

@@ -208,14 +208,18 @@ class Debuggee:
             return
         adapter.drain()  # what the program printed before is in its pipes already
         self.output.flush()
-        stop = Stop(event, frames, self._count_hits(event, frames, exception), exception, self._left_by(event))
+        hit, left = self._count_hits(event, frames, exception), self._of_step(event, "leaving")
+        stop = Stop(event, frames, hit, exception, left)
+        stop.note_step_into(self._of_step(event, "entering"))
         stop.note = self._note(stop, changed)
         self._arrived(stop)
 
-    def _left_by(self, event: StopEvent) -> str | None:
-        """The function that a step out has left."""
-        runs = [run for run in self._runs if run.thread_id in (None, event.thread_id)]
-        return next((run.leaving for run in runs if run.leaving), None) if event.reason == "step" else None
+    def _of_step(self, event: StopEvent, what: str) -> Any:
+        """What is known of the step that ends with this stop: what it was leaving, or where it was entering."""
+        if event.reason != "step":
+            return None
+        known = (getattr(run, what) for run in self._runs if run.thread_id in (None, event.thread_id))
+        return next((each for each in known if each), None)
 
     def _arrived(self, stop: Stop) -> None:
         """What somebody waits for is told at once; else it waits its turn, and whoever is looked at stays in focus."""

@@ -69,6 +69,7 @@ class Execution:
         check_fields(fields)
         alone = single_thread or self._debuggee.stop_scope == "thread"
         begun = await self._begin(operation, thread_id, alone)
+        begun.run.entering = begun.stop if operation == "step_into" else None
         if begun.go is not None:
             with self._undone_if_refused(begun):
                 await self._debuggee.require_adapter().step(STEPS[operation], begun.thread_id, begun.go)

@@ -101,9 +101,7 @@ async def variables(
     filter: str | None = None,
 ) -> dict[str, Any]:
     async with in_frame(debuggee, "variables", 0, None) as (adapter, frame):
-        answer = await adapter.children(
-            frame, variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET
-        )
+        answer = await adapter.children(frame, variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET)
     if answer.get("missing"):
         raise RelayError(
             "VARIABLE_NOT_FOUND",
@@ -140,6 +138,14 @@ async def evaluate(
 ) -> dict[str, Any]:
     async with in_frame(debuggee, "evaluate", frame_id, thread_id) as (adapter, frame):
         answer = await adapter.evaluate(frame, expression, context, RESULT_LIMIT, timeout)
+        refuse_expression(answer, expression, timeout, "evaluate")
+        if context in ("watch", "hover"):
+            answer["has_side_effects"] = adapter.has_side_effects(expression)
+    return answer
+
+
+def refuse_expression(answer: dict[str, Any], expression: str, timeout: float, operation: str) -> None:
+    """What does not parse, or does not end, is an error; what raises is an answer."""
     problem = answer.get("syntax_error")
     if problem:
         raise RelayError(
@@ -155,8 +161,7 @@ async def evaluate(
         raise RelayError(
             "DEBUGPY_TIMEOUT",
             f"The expression ran longer than {timeout:g} s and was interrupted",
-            operation="evaluate",
+            operation=operation,
             timeout=timeout,
             interrupted=True,
         )
-    return answer

@@ -13,8 +13,11 @@ from .inspection import describe_frame
 from .source import excerpt
 from .state import State
 from .stops import End, Outcome, Stop
+from .watches import Watches
 
-SECTIONS = ("source", "locals", "changes", "stack", "exception", "breakpoints", "return_value", "output")
+SECTIONS = ("source", "locals", "changes", "watches", "stack", "exception", "breakpoints", "return_value", "output")
+VALUES = frozenset({"locals", "changes", "watches", "return_value"})
+NATIVE = "Nothing was entered: what line {line} calls is native code, or code that is not debugged. The step is past it"
 STACK_TOP = 5
 LOCALS_MAX = 50
 OUTPUT_LINES = 50
@@ -23,9 +26,12 @@ OUTPUT_LINES = 50
 class Reporter:
     """Builds reports and remembers what the last one said, to tell what is new."""
 
-    def __init__(self, debuggee: Debuggee, input: Input, session_id: str, default_budget: int) -> None:
+    def __init__(
+        self, debuggee: Debuggee, input: Input, watches: Watches, session_id: str, default_budget: int
+    ) -> None:
         self._debuggee = debuggee
         self._input = input
+        self._watches = watches
         self._session_id = session_id
         self._default_budget = default_budget
         self._shown_output = 0
@@ -74,7 +80,7 @@ class Reporter:
             report["source"] = excerpt(place["path"], place["line"])
         if "stack" in wanted:
             self._add_stack(report, stop)
-        if wanted & {"locals", "changes", "return_value"} and stop.frames:
+        if stop.frames and (wanted & VALUES or report.get("source") == [] or stop.stepped_from):
             await self._add_values(report, stop, wanted, budget)
         return report
 
@@ -87,16 +93,30 @@ class Reporter:
             _omit(report, f"{hidden} more frames", "GET /sessions/{id}/stacktrace?start_frame=" + str(STACK_TOP))
 
     async def _add_values(self, report: dict[str, Any], stop: Stop, wanted: frozenset[str], budget: int) -> None:
+        more: dict[str, Any] = {}
+        watched = self._watches.expressions if "watches" in wanted else []
+        if watched:
+            more["watched"] = watched
+        if report.get("source") == []:
+            more["with_source"] = True  # it is in no file that can be read here
+        if stop.stepped_from:
+            more["stepped_from"] = stop.stepped_from
+        adapter = self._debuggee.require_adapter()
         try:
-            answer = await self._debuggee.require_adapter().report(stop.frames[0]["id"], budget // 2, LOCALS_MAX)
+            answer = await adapter.report(stop.frames[0]["id"], budget // 2, LOCALS_MAX, **more)
         except RelayError as error:
             if self._debuggee.is_at(stop.thread_id, stop.frames):
                 _omit(report, f"locals: {error.message}", "GET /sessions/{id}/frames/0/variables")
             return  # else another client has resumed it: what is above was true at the stop
-        if "return_value" in wanted and stop.left is not None:
-            for row in answer["returned"]:
-                if row["name"] == stop.left:
-                    report["return_value"] = {"type": row["type"], "value": row["value"]}
+        if "return_value" in wanted:
+            _add_returned(report, stop, answer)
+        if answer.get("source") and stop.location:
+            report["source"] = excerpt(answer["source"], stop.location["line"])
+        if answer.get("calls"):
+            report["native_frame"] = True
+            report.setdefault("note", NATIVE.format(line=stop.stepped_from))
+        if watched and "watches" in answer:
+            report["watches"] = self._watches.look(stop, watched, answer["watches"])
         if "changes" in wanted:
             report["changes"] = self._changes(stop, answer["variables"])
         if "locals" in wanted:
@@ -151,6 +171,21 @@ class Reporter:
             _omit(report, f"{len(texts) + skipped} earlier output entries", "GET /sessions/{id}/output")
 
 
+def _add_returned(report: dict[str, Any], stop: Stop, answer: dict[str, Any]) -> None:
+    """What the function gave that was just left, and what those gave that the step ran."""
+    left = answer["left"]
+    for row in answer["return_value"]:
+        report["return_value"] = {"type": row["type"], "value": row["value"], "function": left["function"]}
+        if left["how"] == "yield":
+            report["return_value"]["yielded"] = True
+    if stop.left and left is not None and left["how"] == "raise":
+        report.setdefault("note", f"{left['function']}() is being left by an exception")
+    if answer["returned"]:
+        report["returned"] = [
+            {"function": row["name"], "type": row["type"], "value": row["value"]} for row in answer["returned"]
+        ]
+
+
 def check_fields(fields: list[str] | None) -> list[str]:
     """Before anything is done: a request that is refused has no effect."""
     unknown = [name for name in fields or [] if name not in (*SECTIONS, "location")]
@@ -176,11 +211,13 @@ def _shortened(exception: dict[str, Any] | None, room: int) -> dict[str, Any] | 
 GET = {
     "output": "GET /sessions/{id}/output",
     "stack": "GET /sessions/{id}/stacktrace",
-    "source": "GET /sessions/{id}",
+    "source": "GET /sessions/{id}/source",
     "locals": "GET /sessions/{id}/frames/0/variables",
     "changes": "GET /sessions/{id}/frames/0/variables",
-    "exception": "GET /sessions/{id}",
+    "exception": "GET /sessions/{id}/exception",
+    "returned": "GET /sessions/{id}/frames/0/variables",
     "return_value": "GET /sessions/{id}/frames/0/variables",
+    "watches": "GET /sessions/{id}/watch",
 }
 
 

@@ -16,6 +16,8 @@ class Run:
         """the one thread that runs, or None: all"""
         self.serial = serial
         """of the request that began it: stops of other threads that were made before do not end it"""
+        self.entering: Stop | None = None
+        """where a step into began"""
         self.outcome: Outcome | None = None
         self.thread_ended = False
         """the one thread came to its end without stopping"""

@@ -11,9 +11,10 @@ from typing import Any
 
 from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..errors import RelayError
-from . import inspection, threads
+from . import assigning, hints, inspection, threads
 from .breakpoints import BreakpointTable
 from .changes import Changes
+from .code import Code, exception
 from .debuggee import Debuggee
 from .ending import Ending
 from .events import EventLog, timestamp
@@ -30,6 +31,7 @@ from .spelling import Spelling
 from .starting import Starting
 from .state import ENDED, LIVE, State
 from .stops import End
+from .watches import Watches
 
 GRACE = 2.0
 SHOWN = ("script", "module", "command")
@@ -51,11 +53,13 @@ class Session:
         self.lifetime = Lifetime(self.debuggee, config)
         self.placement = Placement(self.debuggee, self.adapter, config.project_root)
         self.input = Input(self.debuggee)
-        reporter = Reporter(self.debuggee, self.input, self.id, limits.stop_budget_chars)
+        self.watches = Watches(self.debuggee, self.adapter)
+        reporter = Reporter(self.debuggee, self.input, self.watches, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, self.input, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
         self.ending = Ending(self.id, self.debuggee, self.adapter)
         self.launches = Launches(self.debuggee, self.starting, config.launch)
+        self.code = Code(config, self.debuggee, self.starting)
         self.spelling = Spelling(self.debuggee.breakpoints)
         self.spelling.learn(config.project_root)
         self.starting.learn = self.spelling.learn
@@ -108,6 +112,17 @@ class Session:
             "variables": partial(inspection.variables, self.debuggee),
             "frame_variables": partial(inspection.frame_variables, self.debuggee),
             "evaluate": self.evaluate,
+            "add_watch": self.watches.add,
+            "list_watches": self.watches.listed,
+            "remove_watch": self.watches.remove,
+            "clear_watches": self.watches.clear,
+            "set_variable": self.set_variable,
+            "set_expression": self.set_expression,
+            "completions": partial(hints.completions, self.debuggee),
+            "hover": self.hover,
+            "source": self.code.source,
+            "modules": self.code.modules,
+            "exception": partial(exception, self.debuggee),
             "output": self.output,
             "follow_output": self.follow_output,
             "clear_output": self.clear_output,
@@ -235,8 +250,22 @@ class Session:
     # What does not need a part of its own.
 
     async def evaluate(self, expression: str, timeout: float | None = None, **options: Any) -> dict[str, Any]:
-        timeout = timeout or self.config.limits.evaluate_timeout_seconds
-        return await inspection.evaluate(self.debuggee, expression, timeout, **options)
+        return await inspection.evaluate(self.debuggee, expression, self._patience(timeout), **options)
+
+    async def set_variable(self, timeout: float | None = None, **wish: Any) -> dict[str, Any]:
+        return await assigning.set_variable(self.debuggee, timeout=self._patience(timeout), **wish)
+
+    async def set_expression(self, timeout: float | None = None, **wish: Any) -> dict[str, Any]:
+        return await assigning.set_expression(self.debuggee, timeout=self._patience(timeout), **wish)
+
+    async def hover(self, timeout: float | None = None, file: str | None = None, **options: Any) -> dict[str, Any]:
+        self.debuggee.require("hover")
+        if file is not None:
+            options["file"] = await self.code.own_path("file", file)
+        return await hints.hover(self.debuggee, self._patience(timeout), **options)
+
+    def _patience(self, timeout: float | None) -> float:
+        return timeout or self.config.limits.evaluate_timeout_seconds
 
     async def output(
         self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0

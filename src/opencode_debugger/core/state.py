@@ -42,6 +42,14 @@ ALLOWED: dict[str, frozenset[State]] = {
     "variables": ONLY_PAUSED,
     "frame_variables": ONLY_PAUSED,
     "evaluate": ONLY_PAUSED,
+    "watch": ONLY_PAUSED,
+    "set_variable": ONLY_PAUSED,
+    "set_expression": ONLY_PAUSED,
+    "completions": ONLY_PAUSED,
+    "hover": ONLY_PAUSED,
+    "source": ONLY_PAUSED,
+    "modules": LIVE,
+    "exception": ONLY_PAUSED,
 }
 """Operations that are not named here are allowed always."""
 
@@ -53,6 +61,13 @@ SAID: dict[str, str] = {
     "scopes": "get scopes",
     "variables": "get variables",
     "frame_variables": "get variables",
+    "watch": "evaluate watches",
+    "set_variable": "set a variable",
+    "set_expression": "set an expression",
+    "completions": "complete",
+    "source": "get the source of a frame",
+    "modules": "list modules",
+    "exception": "get the exception",
 }
 
 ADVICE: dict[State, str] = {

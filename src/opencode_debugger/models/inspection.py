@@ -122,3 +122,4 @@ class Evaluation(Described):
     presentation_hint: Any = doc("How to show it.")
     error: str | None = doc("What it raised.", "NameError: name 'undefined_var' is not defined")
     traceback: Any = doc("Where it raised.")
+    has_side_effects: bool | None = doc("In contexts watch and hover: whether it may change the program.", False)

@@ -26,7 +26,7 @@ WAIT = (
 )
 FIELDS = (
     "Only these parts of the stop report, besides status and place (a list, or names separated by commas): location, "
-    "source, locals, changes, stack, exception, breakpoints, return_value, output. Everything if left out."
+    "source, locals, changes, watches, stack, exception, breakpoints, return_value, output. Everything if left out."
 )
 STOP_SCOPE = (
     "What a stop halts: all (every thread of the program) or thread (only the thread that stops; each reports its own "
@@ -336,7 +336,9 @@ class EvaluateRequest(RequestModel):
     frame_id: Identifier = Field(0, description="Frame in whose scope it is evaluated: 0 is the top frame.")
     thread_id: Identifier | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
     context: Literal["watch", "repl", "hover", "clipboard"] = Field(
-        "repl", description="repl takes statements too, the others only expressions. Apart from that they are alike."
+        "repl",
+        description="repl takes statements too, the others only expressions. The answers of watch and hover say "
+        "whether the expression may have side effects.",
     )
     timeout: float | None = Field(
         None, ge=0.1, le=300, description="Seconds it may take; 504 DEBUGPY_TIMEOUT after that."

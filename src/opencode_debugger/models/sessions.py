@@ -46,6 +46,10 @@ class ExceptionInfo(Described):
     traceback: str | None = doc("Its traceback.", "Traceback (most recent call last):\n  ...")
     break_mode: str | None = doc("In events only: always (raised) or unhandled.", "unhandled")
     location: Location | None = doc("Where it stopped.")
+    chain: list[dict[str, Any]] | None = doc(
+        "What led to it, the nearest first: relation (cause or context), type and message.",
+        [{"relation": "cause", "type": "KeyError", "message": "'price'"}],
+    )
 
 
 class WaitingForInput(Described):

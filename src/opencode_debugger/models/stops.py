@@ -5,12 +5,14 @@ from __future__ import annotations
 from .documented import Described, doc
 from .inspection import Frame, Variable
 from .sessions import ExceptionInfo, Location, Program, Status, WaitingForInput
+from .watches import WatchValue
 
 
 class ReturnValue(Described):
     type: str | None = doc("Type of the value.", "list")
     value: str | None = doc("The value.", "[1, 2, 3]")
-    function: str | None = doc("Function that returned it; not given in this version.", "process_data")
+    function: str | None = doc("Function that returned it.", "process_data")
+    yielded: bool | None = doc("True if a generator yielded it.", True)
 
 
 class SourceLine(Described):
@@ -54,11 +56,14 @@ class StopReport(Described):
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
     exception: ExceptionInfo | None = doc("Exception it stopped on.")
-    return_value: ReturnValue | None = doc("What the function returned, after step-out, if known.")
+    return_value: ReturnValue | None = doc("What the function returned that was just left, as by step-out.")
+    returned: list[ReturnValue] | None = doc("What functions returned that a step ran, the last value of each.")
+    native_frame: bool | None = doc("True after a step into a line that calls only native code.", True)
     hit_breakpoint_ids: list[str] | None = doc("Breakpoints that were hit.", ["bp_1"])
     source: list[SourceLine] | None = doc("Source lines around the location.")
     locals: list[Variable] | None = doc("Local variables, within the budget.")
     changes: list[Change] | None = doc("Locals that changed since the last report, if that was in the same function.")
+    watches: list[WatchValue] | None = doc("Watches with their values here.")
     stack: list[Frame] | None = doc("Top of the call stack.")
     output: list[Written] | None = doc("What the program wrote since the last report.")
     omitted: list[Omission] | None = doc("What was left out, and the call that gets it.")

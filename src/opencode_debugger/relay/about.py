@@ -18,7 +18,7 @@ CAPABILITIES = {
     "supports_exception_breakpoints": True,
     "supports_function_breakpoints": True,
     "supports_evaluate": True,
-    "supports_set_variable": False,
+    "supports_set_variable": True,
     "supports_restart": True,
     "supports_attach": True,
     "supports_stdin": True,

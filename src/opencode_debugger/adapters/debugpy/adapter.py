@@ -36,6 +36,7 @@ from . import launch as launching
 from . import ports, target
 from .arrivals import ChildArrival
 from .inside.names import Name
+from .looking import VALUES, Looking
 from .probe import Probe
 
 ALLOWED = frozenset(
@@ -60,8 +61,6 @@ DISCONNECT = 2.0
 END_PATIENCE = 2.0
 LAST_WORDS = 1.0
 """Seconds for what a process said before its end to be read."""
-VALUES = 1.0
-"""Seconds that showing values may take before a slow __repr__ is interrupted."""
 CHAINED = "[Chained Exc: "
 """Names of frames that debugpy adds below the real ones for the causes of an exception; its traceback has them."""
 REFERENCES_PER_LAUNCH = 1_000_000
@@ -87,7 +86,7 @@ def found(function: dict[str, Any]) -> Bound:
     return Bound(bool(function["places"]), None, message, tuple(function["places"]))
 
 
-class DebugpyAdapter:
+class DebugpyAdapter(Looking):
     def __init__(
         self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
     ) -> None:
@@ -600,8 +599,8 @@ class DebugpyAdapter:
         page = {"start": start, "count": count, "limit": limit}
         return dict(await self._in_frame(frame, "locals", VALUES, seconds=VALUES, **page))
 
-    async def report(self, frame: int, budget: int, names: int) -> dict[str, Any]:
-        return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES))
+    async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES, **more))
 
     async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:
         return dict(

@@ -154,6 +154,7 @@ def prepare_code(source: str) -> Any:
     import_from("")
     main = new_main()
     code = compile(source, "<string>", "exec", dont_inherit=True)
+    sys.modules["_ocdb"].sources.remember(code, source)
     if sys.version_info >= (3, 13):  # it shows these lines in tracebacks
         lines = [line + "\n" for line in source.splitlines()]
         linecache.cache["<string>"] = (len(source), None, lines, "<string>")
@@ -200,7 +201,7 @@ def begin(config: Any) -> Any:
     kind, target = config["kind"], config["target"]
     sys.argv[0] = ARGV_0[kind] or target
     if kind == "file":
-        inside.sources.remember(target)
+        inside.versions.remember(target)
     run = PREPARE[kind](target)
     connect(debugpy, pydevd, config)
     return functools.partial(run_to_the_end, run, inside, pydevd, config)

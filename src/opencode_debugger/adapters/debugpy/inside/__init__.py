@@ -15,16 +15,22 @@ import time
 from typing import Any, Callable, Dict, Iterable, Optional, Set
 
 from . import (
+    assign,
     breakpoints,
+    calls,
+    completing,
     elsewhere,
     evaluate,
     exceptions,
     forks,
     functions,
     handles,
+    hovering,
     interrupts,
     joining,
+    loaded,
     raised,
+    returned,
     sources,
     spawning,
     stepping,
@@ -32,6 +38,8 @@ from . import (
     tasks,
     threads,
     values,
+    versions,
+    watches,
     wire,
 )
 from .moves import Moves
@@ -55,7 +63,7 @@ def prepare() -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     global _stops
     _stops = stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks, joining, sources, tasks):
+    for mend in (stepping, raised, wire, forks, joining, versions, tasks):
         mend.install()
     spawning.install(send)
     functions.install(send)
@@ -100,6 +108,7 @@ def _renew() -> None:
 def _resumed(thread_id: Any, kept: Iterable[Any]) -> None:
     _moves.go(thread_id, kept)
     elsewhere.forget(thread_id, kept)
+    returned.forget()
 
 
 def send(kind: str, body: Dict[str, Any]) -> None:
@@ -228,32 +237,107 @@ def _locals(reply: handles.Reply, start: int, count: int, limit: int, seconds: f
     return values.children(reference, start, count, None, limit, _deadline(seconds), reply)
 
 
-def _report(reply: handles.Reply, budget: int, names: int, seconds: float) -> Any:
+def _report(
+    reply: handles.Reply,
+    budget: int,
+    names: int,
+    seconds: float,
+    watched: Any = (),
+    with_source: bool = False,
+    stepped_from: Optional[int] = None,
+) -> Any:
+    """`watched`: expressions to evaluate as well; `stepped_from`: the line of this frame that a step into left."""
     frame, deadline = _frame(), _deadline(seconds)
-    answer = values.locals_report(frame, reply, budget, names, deadline)
-    # What the functions called from this frame returned during the last step, as debugpy kept it.
-    kept = frame.f_locals.get("__pydevd_ret_val_dict") or {}
-    answer["returned"] = [
-        values.variable(name, value, reply, budget // 4, deadline) for name, value in list(kept.items())
-    ]
+    with interrupts.guard():
+        answer = values.locals_report(frame, reply, budget, names, deadline)
+        leaving = returned.left(frame)
+        own, others = returned.values(frame, leaving)
+        answer["left"] = None if leaving is None else {"function": leaving.name, "how": leaving.how}
+        answer["return_value"], answer["returned"] = (
+            [values.variable(name, value, reply, budget // 4, deadline) for name, value in found]
+            for found in (own, others)
+        )
+        if watched:
+            answer["watches"] = watches.look(watched, _namespace(), reply, budget // 2, deadline)
+        if with_source:
+            answer["source"] = sources.bounded(sources.of_frame(frame))["lines"]
+        if stepped_from is not None:
+            answer["calls"] = calls.on_line(frame.f_code, stepped_from)
+        return answer
+
+
+def _watch(reply: handles.Reply, watched: Any, limit: int, seconds: float) -> Any:
+    return {"watches": watches.look(watched, _namespace(), reply, limit, _deadline(seconds))}
+
+
+def _set_variable(reply: handles.Reply, reference: int, name: str, value: str, limit: int) -> Any:
+    return assign.set_variable(reference, name, value, _frame(), _namespace(), reply, limit)
+
+
+def _set_expression(reply: handles.Reply, expression: str, value: str, limit: int) -> Any:
+    return assign.set_expression(expression, value, _frame(), _namespace(), reply, limit)
+
+
+def _complete(reply: handles.Reply, text: str, column: Optional[int]) -> Any:
+    return completing.complete(text, column, _frame())
+
+
+def _hover(
+    reply: handles.Reply, limit: int, expression: Optional[str] = None, path: str = "", line: int = 1, column: int = 1
+) -> Any:
+    """Of an expression, or of what is written at a place."""
+    place: Dict[str, Any] = {}
+    namespace: Any = None
+    if expression is None:
+        try:
+            text = sources.of_path(path)
+            if text is None:
+                raise hovering.Nothing("The source of this file cannot be read")
+            found = hovering.find(path, text[1], line, column)
+            hovering.check(found)
+            scope = hovering.frame_for(found, path, _frame())
+        except hovering.Nothing as nothing:
+            return {"nothing": str(nothing)}
+        expression = found.text
+        namespace = dict(scope) if isinstance(scope, dict) else {**scope.f_globals, **scope.f_locals}
+        place = {"line": found.line, "column": found.column, "end_column": found.end_column}
+    answer = evaluate.evaluate(expression, namespace or _namespace(), reply, limit, "hover", about=hovering.about)
+    answer.update(expression=expression, place=place)
     return answer
+
+
+def _source(reply: handles.Reply, path: Optional[str] = None) -> Any:
+    return sources.bounded(sources.of_frame(_frame()) if path is None else sources.of_path(path))
+
+
+def _modules(reply: handles.Reply, offset: int, limit: int, filter: Optional[str]) -> Any:
+    return loaded.page(offset, limit, filter)
+
+
+def _has_module(reply: handles.Reply, path: str) -> Any:
+    return {"loaded": any(row["path"] and os.path.realpath(row["path"]) == path for row in loaded.modules())}
 
 
 def _evaluate(reply: handles.Reply, expression: str, context: str, limit: int) -> Any:
     return evaluate.evaluate(expression, _namespace(), reply, limit, context)
 
 
-def _exception(reply: handles.Reply) -> Any:
-    import debugpy
+def _exception(reply: handles.Reply, seconds: Optional[float] = None) -> Any:
+    """In short as it comes with a stop; with `seconds` to look, everything about it."""
     from _pydevd_bundle.pydevd_comm_constants import CMD_STEP_CAUGHT_EXCEPTION
 
-    own = (os.path.dirname(debugpy.__file__), functions.FOLDER)
+    def is_foreign(name: str) -> bool:
+        return returned.is_debugger_file(name) or name.endswith(LAUNCHER)
+
     found = _namespace().get("__exception__")
     error = found[1] if found else raised.leaving()
     if error is None:
         return {"exception": None}
-    described = exceptions.describe(error, lambda name: name.startswith(own) or name.endswith(LAUNCHER))
-    is_handled = threading.current_thread().stop_reason == CMD_STEP_CAUGHT_EXCEPTION  # type: ignore[attr-defined]
+    if seconds is None:
+        described = exceptions.describe(error, is_foreign)
+    else:
+        described = exceptions.explain(error, is_foreign, reply, _deadline(seconds))
+    is_handled = getattr(threading.current_thread(), "stop_reason", None) == CMD_STEP_CAUGHT_EXCEPTION
     mode, described["rules"] = raised.hit_rules(is_handled)
     described["break_mode"] = {"raised": "always", "uncaught": "unhandled"}.get(mode, mode)
     return {"exception": described}
@@ -277,7 +361,7 @@ def _exceptions(reply: handles.Reply, rules: Any) -> Any:
 
 
 def _loaded(reply: handles.Reply, paths: Any) -> Any:
-    return {"loaded": sources.describe(paths)}
+    return {"loaded": versions.describe(paths)}
 
 
 def _counts(reply: handles.Reply) -> Any:
@@ -329,6 +413,14 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "children": _children,
     "locals": _locals,
     "report": _report,
+    "watch": _watch,
+    "set_variable": _set_variable,
+    "set_expression": _set_expression,
+    "complete": _complete,
+    "hover": _hover,
+    "source": _source,
+    "modules": _modules,
+    "has_module": _has_module,
     "evaluate": _evaluate,
     "exception": _exception,
     "define": _define,

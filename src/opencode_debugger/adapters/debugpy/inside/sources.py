@@ -1,56 +1,131 @@
-"""Remembers what each source file was like when the program loaded it, so that later changes can be told."""
+"""Source text that only the program can tell: generated code, modules in archives, code without a file."""
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
-from typing import Any, Dict, List, Optional, Tuple
+from types import CodeType
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-_loaded: Dict[str, Tuple[float, int]] = {}
-_real: Dict[str, str] = {}
-"""names under which files were loaded, by their real paths"""
-IMPORTER = "<frozen importlib._bootstrap_external>"
-"""Steps do not stop there."""
+from . import raw
 
+LIMIT = 4000000
+"""characters"""
+_TEXT_LIMIT = 1000000
+_CANDIDATES = 200
+_CALLERS = 10
+_FROZEN = "<frozen "
 
-def install() -> None:
-    from importlib.machinery import SourceFileLoader
+Text = Tuple[str, List[str]]
+"""where it comes from, and the lines"""
 
-    for module in list(sys.modules.values()):  # what was loaded before is taken to be as it is now
-        path = getattr(module, "__file__", None)
-        if isinstance(path, str) and path.endswith(".py"):
-            remember(path)
-    original = SourceFileLoader.path_stats
-
-    def path_stats(self: Any, path: str) -> Any:
-        stats = original(self, path)
-        _loaded[path] = (stats["mtime"], stats["size"])
-        return stats
-
-    path_stats.__code__ = path_stats.__code__.replace(co_filename=IMPORTER)
-    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
+_programs: List[Tuple[CodeType, str]] = []
+"""code that was launched as text"""
 
 
-def remember(path: str) -> None:
-    """For the program's own file, which is not imported."""
+def remember(code: CodeType, text: str) -> None:
+    _programs.append((code, text))
+
+
+def of_frame(frame: Any) -> Optional[Text]:
+    name = frame.f_code.co_filename
+    if name == "<string>":  # any code may have that name: only what is certain counts
+        return _launched(frame.f_code) or _executed(frame)
+    return _cached(name, frame.f_globals) or _frozen(name) or (_executed(frame) if name[:1] == "<" else None)
+
+
+def bounded(text: Optional[Text]) -> Dict[str, Any]:
+    if text is None:
+        return {"lines": None}
+    lines, room = [], LIMIT
+    for line in text[1]:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line.encode("utf-8", "backslashreplace").decode("utf-8"))
+    return {"origin": text[0], "lines": lines, "total_lines": len(text[1])}
+
+
+def of_path(path: str) -> Optional[Text]:
+    return _cached(path, module_of(path))
+
+
+def _lines(text: str) -> List[str]:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _launched(code: CodeType) -> Optional[Text]:
+    for known, text in _programs:
+        if _contains(known, code):
+            return "code", _lines(text)
+    return None
+
+
+def _contains(outer: Any, code: CodeType) -> bool:
+    return outer is code or any(_contains(inner, code) for inner in outer.co_consts if isinstance(inner, CodeType))
+
+
+def _cached(name: str, namespace: Optional[Dict[str, Any]]) -> Optional[Text]:
+    """What Python itself would show in a traceback, loaders of archives included."""
     try:
-        status = os.stat(path)
-    except OSError:
-        return
-    _loaded[path] = (status.st_mtime, status.st_size)
+        lines = linecache.getlines(name, namespace)
+    except Exception:
+        return None
+    return ("program", [line.rstrip("\n") for line in lines]) if lines else None
 
 
-def loaded(path: str) -> Optional[List[float]]:
-    """Time and size of the file as it was loaded; None if it was not, or nobody knows."""
-    found = _loaded.get(path) or _loaded.get(_by_real_path(path))
-    return list(found) if found else None
+def _frozen(name: str) -> Optional[Text]:
+    """Modules that are part of the interpreter: their text is usually installed beside it."""
+    if not name.startswith(_FROZEN):
+        return None
+    folder = getattr(sys, "_stdlib_dir", None) or os.path.dirname(os.__file__)
+    stem = os.path.join(folder, *name[len(_FROZEN) : -1].split("."))
+    for path in (stem + ".py", os.path.join(stem, "__init__.py")):
+        found = _cached(path, None)
+        if found is not None:
+            return "frozen", found[1]
+    return None
 
 
-def _by_real_path(path: str) -> str:
-    for name in [name for name in list(_loaded) if name not in _real.values()]:
-        _real[os.path.realpath(name)] = name
-    return _real.get(os.path.realpath(path), "")
+def _executed(frame: Any) -> Optional[Text]:
+    """Text given to exec or eval: some string around the caller that compiles to exactly this code."""
+    for text in _strings(frame):
+        for mode in ("exec", "eval"):
+            try:
+                made = compile(text, frame.f_code.co_filename, mode, 0, True)
+            except Exception:
+                continue
+            if _has_equal(made, frame.f_code):
+                return "exec", _lines(text)
+    return None
 
 
-def describe(paths: List[str]) -> Dict[str, Any]:
-    return {path: loaded(path) for path in paths}
+def _has_equal(outer: Any, code: CodeType) -> bool:
+    return outer == code or any(_has_equal(inner, code) for inner in outer.co_consts if isinstance(inner, CodeType))
+
+
+def _strings(frame: Any) -> Iterator[str]:
+    left = _CANDIDATES
+    for _ in range(_CALLERS):
+        if frame is None:
+            return
+        values = [*frame.f_code.co_consts, *dict(frame.f_locals).values()]
+        values += [value for _, value in raw.pairs(frame.f_globals)]
+        for text in values:
+            if type(text) is str and 0 < len(text) <= _TEXT_LIMIT:
+                left -= 1
+                yield text
+            if left <= 0:
+                return
+        frame = frame.f_back
+
+
+def module_of(path: str) -> Optional[Dict[str, Any]]:
+    """The globals of the module that was loaded from a file."""
+    for module in list(sys.modules.values()):
+        names = raw.instance_dict(module) or {}
+        if names.get("__file__") == path:
+            return names
+    return None
