@@ -175,15 +175,13 @@ def _scopes(reply: handles.Reply) -> Any:
     return {"scopes": values.scopes(_frame(), reply)}
 
 
-def _children(
-    reply: handles.Reply, reference: int, start: int, count: int, filter: Any, limit: int, seconds: float
-) -> Any:
-    return values.children(reference, start, count, filter, limit, _deadline(seconds), reply)
+def _children(reply: handles.Reply, reference: int, seconds: float, **page: Any) -> Any:
+    terms = values.SUMMARY if page.pop("summary", False) else values.DETAILED
+    return values.children(reference, deadline=_deadline(seconds), reply=reply, terms=terms, **page)
 
 
-def _locals(reply: handles.Reply, start: int, count: int, limit: int, seconds: float) -> Any:
-    reference = values.scopes(_frame(), reply)[0]["variables_reference"]
-    return values.children(reference, start, count, None, limit, _deadline(seconds), reply)
+def _locals(reply: handles.Reply, **page: Any) -> Any:
+    return _children(reply, values.scopes(_frame(), reply)[0]["variables_reference"], **page)
 
 
 def _report(reply: handles.Reply, budget: int, names: int, seconds: float) -> Any:

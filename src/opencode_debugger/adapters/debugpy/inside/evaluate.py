@@ -13,7 +13,7 @@ from .awaiting import COROUTINE, Awaiting
 from .interrupts import Guard, Interrupted, guard, interrupt
 from .repr import describe_error
 from .texts import clip, encodable
-from .values import Json, Reply, variable
+from .values import RESULT, Json, Reply, variable
 
 __all__ = ["Interrupted", "evaluate", "guard", "interrupt"]
 
@@ -97,7 +97,7 @@ def evaluate(
                 return _failure(running, failed)
             if not cell.has_value:
                 return dict(_NO_VALUE)
-            return _result(variable(clip(text, 100)[0], value, reply, limit, deadline))
+            return _result(variable(clip(text, 100)[0], value, reply, limit, deadline, terms=RESULT))
     finally:
         # The error's traceback holds this frame.
         value = failed = None
