@@ -23,6 +23,7 @@ from .settings import Config
 from .starting import Starting
 from .state import LIVE, State
 from .stops import End, Stop
+from .travel import Travel
 
 GRACE = 2.0
 
@@ -43,6 +44,7 @@ class Session:
         reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
+        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement, config.project_root)
         self.operations = self._operations()
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
@@ -60,14 +62,18 @@ class Session:
             "remove_breakpoint": self.placement.remove,
             "continue": self.execution.continue_,
             "pause": self.execution.pause,
-            "step_over": partial(self.execution.step, "step_over"),
-            "step_into": partial(self.execution.step, "step_into"),
-            "step_out": partial(self.execution.step, "step_out"),
+            "step_over": partial(self.travel.step, "step_over"),
+            "step_into": partial(self.travel.step, "step_into"),
+            "step_out": partial(self.travel.step, "step_out"),
+            "step_until": self.travel.step_until,
+            "step_targets": self.travel.step_targets,
+            "run_to": self.travel.run_to,
             "report": self.execution.report,
             "threads": partial(inspection.threads, self.debuggee),
             "stack_trace": partial(inspection.stack_trace, self.debuggee),
             "scopes": partial(inspection.scopes, self.debuggee),
             "variables": partial(inspection.variables, self.debuggee),
+            "children": partial(inspection.children, self.debuggee),
             "frame_variables": partial(inspection.frame_variables, self.debuggee),
             "evaluate": self.evaluate,
             "output": self.output,

@@ -31,6 +31,9 @@ ALLOWED: dict[str, frozenset[State]] = {
     "step_over": ONLY_PAUSED,
     "step_into": ONLY_PAUSED,
     "step_out": ONLY_PAUSED,
+    "step_until": ONLY_PAUSED,
+    "step_targets": ONLY_PAUSED,
+    "run_to": ONLY_PAUSED,
     "threads": LIVE,
     "stack_trace": ONLY_PAUSED,
     "scopes": ONLY_PAUSED,
@@ -42,6 +45,7 @@ ALLOWED: dict[str, frozenset[State]] = {
 
 SAID: dict[str, str] = {
     "threads": "list threads",
+    "step_targets": "list step targets",
     "stack_trace": "get the stack trace",
     "scopes": "get scopes",
     "variables": "get variables",

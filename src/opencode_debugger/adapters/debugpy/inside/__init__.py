@@ -25,6 +25,8 @@ from . import (
     raised,
     stepping,
     stops,
+    targets,
+    travel,
     values,
     wire,
 )
@@ -47,7 +49,7 @@ def prepare() -> None:
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks):
+    for mend in (stepping, raised, wire, forks, travel):
         mend.install()
     _count_to_the_end()
 
@@ -67,6 +69,7 @@ _resumes = 0
 def _resumed() -> None:
     global _resumes
     _resumes += 1
+    travel.visits.resumed()
     elsewhere.KEPT.clear()
 
 
@@ -85,6 +88,8 @@ def _count_to_the_end() -> None:
     def dispose_and_kill_all_pydevd_threads(self: Any, *args: Any, **kwargs: Any) -> None:
         if breakpoints.rules and not self.pydb_disposed:
             send("hits", {"hits": breakpoints.counts()})
+        if not self.pydb_disposed:
+            send("journeys", {"journeys": travel.reports()})
         dispose(self, *args, **kwargs)
 
     pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
@@ -92,6 +97,16 @@ def _count_to_the_end() -> None:
 
 def hit(number: int) -> bool:
     return breakpoints.hit(number, sys._getframe(1), send)
+
+
+def arrive(visit: int, number: int) -> bool:
+    """At the line of a visit; `number` is the breakpoint there, if there is one, which goes on as ever."""
+    if number and breakpoints.hit(number, sys._getframe(1), send):
+        return True
+    if travel.visits.current != visit:
+        return False
+    send("visited", {"number": visit})
+    return True
 
 
 _threads: Dict[int, int] = {}
@@ -225,6 +240,41 @@ def _counts(reply: handles.Reply) -> Any:
     return {"hits": breakpoints.counts()}
 
 
+def _step_targets(reply: handles.Reply) -> Any:
+    frame = _frame()
+    return {"line": frame.f_lineno, "targets": targets.Line(frame).described()}
+
+
+def _set_out(reply: handles.Reply, token: int, most: int, until: Optional[str], target: Any) -> Any:
+    """What the next step of this thread goes on with."""
+    frame = _frame()
+    if target is not None:
+        line = targets.Line(frame)
+        found = line.find(target)
+        if found is None:
+            return {"unknown": True, "targets": line.described()}
+        travel.set_out(frame, token, travel.IntoCall(frame, found, line.first, line.last))
+        return {"target": found.described(line.targets.index(found))}
+    if until is None:
+        travel.set_out(frame, token, travel.Journey(most))
+        return {}
+    try:
+        code = evaluate.compiled(until, _namespace())
+    except BaseException as error:
+        return {"syntax_error": evaluate.syntax_problem(error, until)}
+    travel.set_out(frame, token, travel.Until(most, code))
+    return {}
+
+
+def _visit(reply: handles.Reply, number: int) -> Any:
+    travel.visits.plan(number)
+    return {}
+
+
+def _journey(reply: handles.Reply, token: int, end: bool) -> Any:
+    return travel.report(token, end)
+
+
 def _interrupt(reply: handles.Reply, token: int) -> Any:
     thread = _threads.get(token)
     if thread is None:
@@ -243,4 +293,8 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "define": _define,
     "counts": _counts,
     "interrupt": _interrupt,
+    "step_targets": _step_targets,
+    "set_out": _set_out,
+    "journey": _journey,
+    "visit": _visit,
 }

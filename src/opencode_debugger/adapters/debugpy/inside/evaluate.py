@@ -85,7 +85,7 @@ def evaluate(
         private = private_names.resolve(tree, namespace, False) if ".__" in text else False
         cell = Cell(tree)
     except BaseException as error:
-        return {"syntax_error": _syntax_error(error, text)}
+        return {"syntax_error": syntax_problem(error, text)}
     _show_lines(text)
     bare = "__builtins__" not in namespace
     try:
@@ -126,7 +126,14 @@ def _parse(text: str, context: str) -> ast.AST:
     return tree
 
 
-def _syntax_error(error: BaseException, text: str) -> Json:
+def compiled(text: str, namespace: Dict[str, Any]) -> CodeType:
+    """An expression as code, without await; raises SyntaxError and whatever else compile does."""
+    tree: Any = _parse(_dedented(text), "watch")
+    private_names.resolve(tree, namespace, True)
+    return compile(tree, FILENAME, "eval", 0, True)
+
+
+def syntax_problem(error: BaseException, text: str) -> Json:
     if not isinstance(error, SyntaxError):
         return {"message": describe_error(error), "line": 1, "offset": 1, "text": _one_line(text)}
     message = encodable(str(error.msg or "invalid syntax"))
