@@ -11,8 +11,9 @@ Json = Dict[str, Any]
 
 ENVELOPE = 200
 """characters around the rows, what the relay adds to them included"""
-_ROW = 190
+_ROW = 150
 """characters of an ordinary row besides its value"""
+_VALUE = 40
 _SHORT_NAME = 30
 _DISPENSABLE = (
     "base64",
@@ -35,7 +36,7 @@ def room(budget: int, rows: int = 0) -> int:
 
 
 def most_rows(budget: int) -> int:
-    return max(1, (budget - ENVELOPE) // _ROW)
+    return max(1, (budget - ENVELOPE) // (_ROW + _VALUE))
 
 
 def fitted(rows: List[Json], budget: int) -> List[Json]:

@@ -246,7 +246,8 @@ class _Writer:
         except RuntimeError:  # another thread changed it
             self.cut = True
             self.put(", ..." if done else "...")
-        if done < size and not self.cut:  # a row of a table has more cells than it brings along
+            return
+        if done < size:  # a row of a table has more cells than it brings along
             self.cut = True
             self.put("%s... (%d items)" % (", " if done else "", size))
 
