@@ -21,6 +21,9 @@ CAPABILITIES = {
     "supports_set_variable": False,
     "supports_restart": False,
     "supports_attach": True,
+    "supports_step_in_targets": True,
+    "supports_step_until": True,
+    "supports_run_to_line": True,
 }
 
 

@@ -11,10 +11,11 @@ from typing import Any, Iterator, List, Optional, Tuple
 
 from . import raw
 from .lenses import Labelled, Lens
+from .raw import class_dict
 
 _MAKERS = frozenset((dataclasses.__file__, reprlib.__file__))
 _NAMED_TUPLES = collections.namedtuple.__code__.co_filename
-_COUNTER_REPR = raw.class_dict(collections.Counter)["__repr__"]
+_COUNTER_REPR = class_dict(collections.Counter)["__repr__"]
 
 
 def lens(obj: Any) -> Optional[Lens]:
