@@ -46,10 +46,17 @@ CALLS: dict[str, list[tuple[str, str, Any]]] = {
     "step_over": [("POST", "/step-over", None)],
     "step_into": [("POST", "/step-into", None)],
     "step_out": [("POST", "/step-out", None)],
+    "step_until": [("POST", "/step-until", {"expression": "1"})],
+    "step_targets": [("GET", "/step-targets", None)],
+    "run_to": [("POST", "/run-to", {"line": 1})],
     "threads": [("GET", "/threads", None)],
     "stack_trace": [("GET", "/stacktrace", None), ("GET", "/threads/1/stacktrace", None)],
     "scopes": [("GET", "/scopes", None), ("GET", "/frames/0/scopes", None)],
-    "variables": [("GET", "/variables?variables_reference=1000", None), ("GET", "/variables/1000", None)],
+    "variables": [
+        ("GET", "/variables?variables_reference=1000", None),
+        ("GET", "/variables/1000", None),
+        ("GET", "/frames/0/variables/1000/children", None),
+    ],
     "frame_variables": [("GET", "/frames/0/variables", None)],
     "evaluate": [("POST", "/evaluate", {"expression": "1"})],
 }

@@ -8,16 +8,19 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..models.queries import WaitQuery
+from ..models.queries import ReportQuery, ScopesQuery, WaitQuery
 from ..models.requests import (
     ContinueThreadRequest,
     PauseRequest,
     ResumeRequest,
+    RunToRequest,
     SendInputRequest,
+    StepIntoRequest,
     StepRequest,
+    StepUntilRequest,
     WaitOptions,
 )
-from ..models.stops import Continued, InputSent, StopReport
+from ..models.stops import Continued, InputSent, RanTo, Stepped, SteppedUntil, StepTargets, StopReport
 from .answers import BODY, SESSION, STATE, answers, ask
 from .parameters import SessionId, ThreadId, tagged
 
@@ -25,7 +28,7 @@ router = tagged("Execution")
 
 Waiting = Annotated[WaitQuery, Query()]
 CODES = (*BODY, *SESSION, *STATE, "THREAD_NOT_FOUND")
-STEPPED = answers(StopReport, *CODES, description="Step completed, or still running when the wait ended")
+STEPPED = answers(Stepped, *CODES, description="Step completed, or still running when the wait ended")
 
 
 async def resume(
@@ -89,9 +92,10 @@ async def step_over(
 
 @router.post("/sessions/{session_id}/step-into", operation_id="stepInto", summary="Step into", responses=STEPPED)
 async def step_into(
-    request: Request, session_id: SessionId, query: Waiting, body: StepRequest | None = None
+    request: Request, session_id: SessionId, query: Waiting, body: StepIntoRequest | None = None
 ) -> Response:
-    """Stop at the first line of the function that the current line calls. Waits unless told otherwise."""
+    """Stop at the first line of the function that the current line calls, or of the one in `target`. Waits unless told
+    otherwise."""
     return await resume(request, session_id, "step_into", query, body)
 
 
@@ -113,3 +117,41 @@ async def send_input(request: Request, session_id: SessionId, query: Waiting, bo
 
     With `wait` the answer is what comes of it: the next stop, the next request for input, or the end."""
     return await resume(request, session_id, "stdin", query, body)
+
+
+@router.get(
+    "/sessions/{session_id}/step-targets",
+    operation_id="getStepTargets",
+    summary="Get step targets",
+    responses=answers(StepTargets, *SESSION, *STATE, "THREAD_NOT_FOUND", "FRAME_NOT_FOUND"),
+)
+async def step_targets(request: Request, session_id: SessionId, query: Annotated[ScopesQuery, Query()]) -> Response:
+    """The calls on the line at which a frame is: step-into takes one as `target` or `target_id`."""
+    return await ask(request, session_id, "step_targets", query.params())
+
+
+@router.post(
+    "/sessions/{session_id}/step-until",
+    operation_id="stepUntil",
+    summary="Step until",
+    responses=answers(SteppedUntil, *CODES, "EVALUATE_ERROR", description="Stepped, and where it is now"),
+)
+async def step_until(
+    request: Request, session_id: SessionId, query: Annotated[ReportQuery, Query()], body: StepUntilRequest
+) -> Response:
+    """Step until an expression is true, in one call; breakpoints, exceptions and the end come first."""
+    return await ask(request, session_id, "step_until", query.params() | body.params())
+
+
+@router.post(
+    "/sessions/{session_id}/run-to",
+    operation_id="runTo",
+    summary="Run to a line",
+    responses=answers(
+        RanTo, *CODES, "BREAKPOINT_INVALID_LINE", "BREAKPOINT_FILE_NOT_FOUND", description="Ran, and where it is now"
+    ),
+)
+async def run_to(request: Request, session_id: SessionId, query: Waiting, body: RunToRequest) -> Response:
+    """Continue to a line, once: no breakpoint is left there. Other breakpoints, exceptions and the end come first.
+    Waits unless told otherwise."""
+    return await resume(request, session_id, "run_to", query, body)

@@ -138,6 +138,24 @@ async def expand_variable(
     return await ask(request, session_id, "variables", query.params() | asked)
 
 
+@router.get(
+    "/sessions/{session_id}/frames/{frame_id}/variables/{variables_reference}/children",
+    operation_id="getChildren",
+    summary="Get a variable's children",
+    responses=answers(models.ChildList, *SESSION, *STATE, "VARIABLE_NOT_FOUND", "FRAME_NOT_FOUND", "THREAD_NOT_FOUND"),
+)
+async def get_children(
+    request: Request,
+    session_id: SessionId,
+    frame_id: FrameId,
+    variables_reference: Reference,
+    query: Annotated[queries.OffsetQuery, Query()],
+) -> Response:
+    """The same as variables?variables_reference=, a page by offset and limit, with the rows as `items`."""
+    asked = {"frame_id": frame_id, "variables_reference": variables_reference}
+    return await ask(request, session_id, "children", query.params() | asked)
+
+
 @router.post(
     "/sessions/{session_id}/evaluate",
     operation_id="evaluate",

@@ -49,12 +49,16 @@ class Execution:
         """All threads, or only the one that is named."""
         check_fields(fields)
         alone = thread_id is not None if single_thread is None else single_thread
+        run = await self.go_on(thread_id, alone)
+        answer = await self.answer(run, self.seconds(wait, 0), fields, budget)
+        return {**answer, "continued": True}
+
+    async def go_on(self, thread_id: int | None = None, alone: bool = False) -> Run:
         begun = await self._begin("continue", thread_id, alone)
         if begun.go is not None:
             with self._undone_if_refused(begun):
                 await self._debuggee.require_adapter().resume(begun.thread_id, begun.go)
-        answer = await self.answer(begun.run, self.seconds(wait, 0), fields, budget)
-        return {**answer, "continued": True}
+        return begun.run
 
     async def step(
         self,

@@ -14,7 +14,6 @@ from .state import ENDED
 from .stops import Stop
 from .threads import require_halted, runs_now
 
-DEFAULT_COUNT = 100
 VALUE_BUDGET = 100_000
 RESULT_LIMIT = 20_000
 
@@ -94,14 +93,11 @@ async def scopes(debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = 
 
 
 async def variables(
-    debuggee: Debuggee,
-    variables_reference: int,
-    start: int = 0,
-    count: int | None = None,
-    filter: str | None = None,
+    debuggee: Debuggee, variables_reference: int, frame_id: int = 0, thread_id: int | None = None, **page: Any
 ) -> dict[str, Any]:
-    async with in_frame(debuggee, "variables", 0, None) as (adapter, frame):
-        answer = await adapter.children(frame, variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET)
+    """A page of what is under a reference; `page` may have start, count, filter, name, summary and budget."""
+    async with in_frame(debuggee, "variables", frame_id, thread_id) as (adapter, frame):
+        answer = await adapter.children(frame, variables_reference, {**page, "limit_total": VALUE_BUDGET})
     if answer.get("missing"):
         raise RelayError(
             "VARIABLE_NOT_FOUND",
@@ -111,20 +107,18 @@ async def variables(
     return answer
 
 
+async def children(debuggee: Debuggee, variables_reference: int, **page: Any) -> dict[str, Any]:
+    """The same, with the rows under the name that goes with offset and limit."""
+    answer = await variables(debuggee, variables_reference, **page)
+    return {"items": answer.pop("variables"), **answer}
+
+
 async def frame_variables(
-    debuggee: Debuggee,
-    frame_id: int = 0,
-    thread_id: int | None = None,
-    start: int = 0,
-    count: int | None = None,
-    summary: bool = False,
+    debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = None, **page: Any
 ) -> dict[str, Any]:
-    """The locals of a frame in one call."""
+    """The locals of a frame in one call, a page as of `variables`."""
     async with in_frame(debuggee, "frame_variables", frame_id, thread_id) as (adapter, frame):
-        answer = await adapter.locals(frame, start, count or DEFAULT_COUNT, VALUE_BUDGET)
-    if summary:
-        for variable in answer["variables"]:
-            variable.pop("value")
+        answer = await adapter.locals(frame, {**page, "limit_total": VALUE_BUDGET})
     return {"frame_id": frame_id, **answer}
 
 

@@ -31,6 +31,7 @@ from .spelling import Spelling
 from .starting import Starting
 from .state import ENDED, LIVE, State
 from .stops import End
+from .travel import Travel
 from .watches import Watches
 
 GRACE = 2.0
@@ -66,6 +67,7 @@ class Session:
         self.adapter.spell = self.spelling.spelled
         self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
         self.parts = self._parts()
+        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement, config.project_root)
         self.operations = self._operations()
         self.family.listen()
 
@@ -100,9 +102,12 @@ class Session:
             "remove_exception_breakpoints": self.placement.exceptions.remove,
             "continue": self.execution.continue_,
             "pause": self.execution.pause,
-            "step_over": partial(self.execution.step, "step_over"),
-            "step_into": partial(self.execution.step, "step_into"),
-            "step_out": partial(self.execution.step, "step_out"),
+            "step_over": partial(self.travel.step, "step_over"),
+            "step_into": partial(self.travel.step, "step_into"),
+            "step_out": partial(self.travel.step, "step_out"),
+            "step_until": self.travel.step_until,
+            "step_targets": self.travel.step_targets,
+            "run_to": self.travel.run_to,
             "report": self.execution.report,
             "stdin": self.execution.stdin,
             "threads": partial(threads.threads, self.debuggee),
@@ -110,6 +115,7 @@ class Session:
             "stack_trace": partial(inspection.stack_trace, self.debuggee),
             "scopes": partial(inspection.scopes, self.debuggee),
             "variables": partial(inspection.variables, self.debuggee),
+            "children": partial(inspection.children, self.debuggee),
             "frame_variables": partial(inspection.frame_variables, self.debuggee),
             "evaluate": self.evaluate,
             "add_watch": self.watches.add,

@@ -14,6 +14,7 @@ DESCRIPTIONS = {
     "exception": "Paused on exception",
     "pause": "Paused on request",
     "entry": "Paused at program entry",
+    "run_to": "Paused at the line it was run to",
 }
 
 TRACEBACK = 4000

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 MAX_INTEGER = 2**53 - 1
 MAX_WAIT_SECONDS = 3600
 MIN_BUDGET, MAX_BUDGET = 200, 100_000
+MIN_PAGE_BUDGET = 600
 MAX_FIELD_NAMES = 64
 
 _FIELD_NAME = re.compile(r"[a-z][a-z0-9_.]{0,63}")

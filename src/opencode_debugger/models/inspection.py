@@ -89,6 +89,11 @@ class PresentationHint(Described):
     visibility: str | None = doc("Who may see it.", "private")
 
 
+class Column(Described):
+    name: str = doc("Label of the column.", "'price'", ...)
+    dtype: str = doc("Type of its values.", "float64", ...)
+
+
 class Variable(Described):
     name: str = doc("Name, or index.", "items", ...)
     value: str | None = doc("Its value as text; left out in a summary.", "[1, 2, 3, 4, 5]")
@@ -97,16 +102,41 @@ class Variable(Described):
     named_variables: int | None = doc("How many named children.", 0)
     indexed_variables: int | None = doc("How many indexed children.", 5)
     presentation_hint: PresentationHint | None = doc("How to show it.")
-    length: int | None = doc("How many items it has.", 5)
-    truncated: bool | None = doc("True if the value was shortened.", True)
-    circular: bool | None = doc("True if it contains itself.", True)
+    index: int | None = doc("Position of an item in its list, array or table.", 0)
+    length: int | None = doc("How many items, characters or bytes it has.", 5)
+    truncated: bool | None = doc("True if the value, or its base64, was shortened.", True)
+    expandable: bool | None = doc("True if there is something inside: ask variables_reference.", True)
+    circular: bool | None = doc(
+        "True if it is one of the objects that it was reached through; variables_reference leads back to that.", True
+    )
+    shape: list[int] | None = doc("Shape of an array or table.", [1000000, 3])
+    dtype: str | None = doc("Type of an array's elements.", "float64")
+    columns: list[Column] | None = doc("The first 50 columns of a table.")
+    index_type: str | None = doc("Kind of a table's index.", "RangeIndex")
+    memory_bytes: int | None = doc("Memory of an array or table.", 8000000)
+    base64: str | None = doc("The first 256 bytes of binary data; the others by variables_reference.", "aGkA")
+    encoding: str | None = doc("base64, where base64 is given.", "base64")
+    signature: str | None = doc("Parameters of a function.", "(a, b=1)")
+    state: str | None = doc("created, running, suspended or closed, of a generator or coroutine.", "suspended")
+    line: int | None = doc("Line at which a generator or coroutine is.", 12)
 
 
-class VariableList(Described):
+class Page(Described):
     variables_reference: int | None = doc("What was asked.", 1000)
-    variables: list[Variable] = doc("The variables.", None, ...)
     total: int | None = doc("How many there are in all.", 5)
     has_more: bool | None = doc("Whether there are more: ask again with start.", False)
+    incomplete: bool | None = doc("True if a search by name ended before the end of a very large mapping.")
+    base64: str | None = doc("Bytes, if that is what was asked.", "aGkA")
+    encoding: str | None = doc("base64, where base64 is given.", "base64")
+    length: int | None = doc("How many bytes there are in all.", 3)
+
+
+class VariableList(Page):
+    variables: list[Variable] = doc("The variables.", None, ...)
+
+
+class ChildList(Page):
+    items: list[Variable] = doc("What is inside.", None, ...)
 
 
 class FrameVariables(VariableList):
@@ -120,6 +150,14 @@ class Evaluation(Described):
     named_variables: int | None = doc("How many named children.", 0)
     indexed_variables: int | None = doc("How many indexed children.", 0)
     presentation_hint: Any = doc("How to show it.")
+    length: int | None = doc("How many items, characters or bytes it has.", 5)
+    truncated: bool | None = doc("True if the result, or its base64, was shortened.", True)
+    expandable: bool | None = doc("True if there is something inside: ask variables_reference.", True)
+    shape: list[int] | None = doc("Shape of an array or table.", [1000000, 3])
+    dtype: str | None = doc("Type of an array's elements.", "float64")
+    columns: list[Column] | None = doc("The first 50 columns of a table.")
+    base64: str | None = doc("Binary data, the first 12,000 bytes.", "aGkA")
+    encoding: str | None = doc("base64, where base64 is given.", "base64")
     error: str | None = doc("What it raised.", "NameError: name 'undefined_var' is not defined")
     traceback: Any = doc("Where it raised.")
     has_side_effects: bool | None = doc("In contexts watch and hover: whether it may change the program.", False)

@@ -69,6 +69,37 @@ class StopReport(Described):
     omitted: list[Omission] | None = doc("What was left out, and the call that gets it.")
 
 
+class StepTarget(Described):
+    id: int = doc("To give as target_id.", 0, ...)
+    name: str = doc("Name of what is called.", "process_item", ...)
+    label: str = doc("The call as it is written.", "process_item(items[0])", ...)
+    line: int = doc("Its line.", 42)
+    column: int = doc("Its column (1-indexed, in bytes).", 9)
+
+
+class StepTargets(Described):
+    frame_id: int = doc("Frame that was asked about.", 0, ...)
+    line: int = doc("The line at which it is.", 42, ...)
+    targets: list[StepTarget] = doc("The calls on it, in the order in which they are made.", None, ...)
+
+
+class Stepped(StopReport):
+    steps: int | None = doc("How many steps were made, if more than one was asked for.", 5)
+    target: StepTarget | None = doc("The call that was to be stepped into.")
+    target_reached: bool | None = doc("Whether the program is in it now.", True)
+
+
+class SteppedUntil(StopReport):
+    condition_met: bool = doc("Whether the expression is true now.", True, ...)
+    steps: int | None = doc("How many steps were made.", 137)
+    error: str | None = doc("What the expression raised.", "TypeError: unsupported operand type(s)")
+
+
+class RanTo(StopReport):
+    reached: bool = doc("Whether the program is at the line now.", True, ...)
+    target: Location | None = doc("The line it was to run to.")
+
+
 class Continued(StopReport):
     continued: bool | None = doc("True: execution was resumed.", True)
 

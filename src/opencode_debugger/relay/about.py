@@ -23,6 +23,9 @@ CAPABILITIES = {
     "supports_attach": True,
     "supports_stdin": True,
     "supports_output_stream": True,
+    "supports_step_in_targets": True,
+    "supports_step_until": True,
+    "supports_run_to_line": True,
 }
 
 

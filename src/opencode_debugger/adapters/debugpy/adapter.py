@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -38,6 +40,7 @@ from .arrivals import ChildArrival
 from .inside.names import Name
 from .looking import VALUES, Looking
 from .probe import Probe
+from .visit import Visit, wanted
 
 ALLOWED = frozenset(
     {
@@ -104,6 +107,12 @@ class DebugpyAdapter(Looking):
         """by file: breakpoints whose conditions live in the program"""
         self._together: dict[int, list[int]] = {}
         """ids of debugpy that stand for several breakpoints on one line"""
+        self._sent: dict[str, tuple[str, list[DebuggerBreakpoint]]] = {}
+        """by real path: the breakpoints that debugpy has"""
+        self._visit: Visit | None = None
+        self._journeys: dict[int, dict[str, Any]] = {}
+        """how those ended that the end of the program cut short"""
+        self._tokens = itertools.count(1)
         self._first_reference = 1000
         self._exit_code: int | None = None
         self._is_attached = False
@@ -191,9 +200,9 @@ class DebugpyAdapter(Looking):
         """What it left running is being ended, by the marker that the next one will carry too."""
         if self._sweeping is not None:
             await self._sweeping
-        self._numbers.clear()
-        self._smart.clear()
-        self._program = self._talk = self._probe = None
+        for known in (self._numbers, self._smart, self._sent, self._together, self._journeys):
+            known.clear()
+        self._program = self._talk = self._probe = self._visit = None
 
     def _new_channel(self) -> Channel:
         channel = Channel(lambda event: self._event(channel, event))
@@ -340,6 +349,7 @@ class DebugpyAdapter(Looking):
         await asyncio.wait([self._initialized, started], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if command == "attach":
             await probe.load(self._first_reference)
+        self._sent.clear()
         for path, group in breakpoints.items():
             for bp, bound in zip(group, await self.set_breakpoints(path, group), strict=True):
                 self._listener.on_bound(bp.number, bound)
@@ -399,9 +409,12 @@ class DebugpyAdapter(Looking):
     def _on_stopped(self, body: dict[str, Any]) -> None:
         more = body.get(FIELD) or {}
         ids = [part for id in body.get("hitBreakpointIds") or [] for part in self._together.get(id, [id])]
+        reason = body["reason"]
+        if self._visit is not None and self._visit.is_reached and self._visit.ids.intersection(ids):
+            reason, ids = "run_to", []
         self._listener.on_stopped(
             StopEvent(
-                reason=body["reason"],
+                reason=reason,
                 thread_id=body["threadId"],
                 all_threads_stopped=body.get("allThreadsStopped", True),
                 hit_numbers=[self._numbers[id] for id in ids if id in self._numbers],
@@ -418,6 +431,11 @@ class DebugpyAdapter(Looking):
                 self._listener.on_hits({int(number): hits for number, hits in body["hits"].items()})
             case "answer":
                 self._require_probe().answered(body["token"], body["text"])
+            case "visited":
+                if self._visit is not None and self._visit.number == body["number"]:
+                    self._visit.is_reached = True
+            case "journeys":
+                self._journeys = {int(token): found for token, found in body["journeys"].items()}
             case "condition_error":
                 self._listener.on_condition_error(body["number"], body["error"], body.get("of_exception", False))
             case "spawned":
@@ -467,13 +485,16 @@ class DebugpyAdapter(Looking):
         await self._define_rules(path, breakpoints)
         if path == BY_FUNCTION:
             return await self._set_functions(breakpoints)
-        wanted = [
-            {"line": bp.line, **({} if bp.is_plain else {"condition": f"__import__('_ocdb').hit({bp.number})"})}
-            for bp in breakpoints
-        ]
-        body = await self._request("setBreakpoints", {"source": {"path": path}, "breakpoints": wanted})
+        self._sent[os.path.realpath(path)] = (path, breakpoints)
+        visit = self._visit if self._visit is not None and self._visit.is_in(path) else None
+        sent = [wanted(bp) for bp in breakpoints]
+        if visit is not None:
+            visit.add_to(breakpoints, sent)
+        body = await self._request("setBreakpoints", {"source": {"path": path}, "breakpoints": sent})
+        if visit is not None:
+            visit.sent(body["breakpoints"])
         bound = []
-        for bp, answer in zip(breakpoints, body["breakpoints"], strict=True):
+        for bp, answer in zip(breakpoints, body["breakpoints"], strict=False):
             if answer.get("id") is not None:
                 self._numbers[answer["id"]] = bp.number
             bound.append(Bound(answer["verified"], answer.get("line"), answer.get("message")))
@@ -490,6 +511,20 @@ class DebugpyAdapter(Looking):
 
     async def loaded(self, paths: list[str]) -> dict[str, Any]:
         return dict((await self._aside("loaded", paths=paths))["loaded"])
+
+    async def visit(self, path: str, line: int) -> None:
+        self._visit = Visit(path, line, next(self._tokens))
+        await self._aside("visit", number=self._visit.number)
+        await self._send_again(self._visit.real)
+
+    async def leave(self, path: str, line: int) -> None:
+        visit = self._visit
+        if visit is not None and visit.is_in(path) and visit.line == line:
+            self._visit = None
+            await self._send_again(visit.real)
+
+    async def _send_again(self, real: str) -> None:
+        await self.set_breakpoints(*self._sent.get(real, (real, [])))
 
     async def _define_rules(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
         smart = [bp for bp in breakpoints if not bp.is_plain]
@@ -553,6 +588,22 @@ class DebugpyAdapter(Looking):
         """Of the debugger inside the program, as the system numbers them."""
         return list((await self._aside("own_threads"))["threads"])
 
+    async def step_targets(self, frame: int) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "step_targets"))
+
+    async def set_out(
+        self, frame: int, most: int = 1, until: str | None = None, target: str | int | None = None
+    ) -> dict[str, Any]:
+        token = next(self._tokens)
+        answer = await self._in_frame(frame, "set_out", token=token, most=most, until=until, target=target)
+        return {**answer, "token": token}
+
+    async def journey(self, token: int, end: bool = False) -> dict[str, Any]:
+        try:
+            return dict(await self._aside("journey", token=token, end=end))
+        except RelayError:
+            return self._journeys.get(token, {})
+
     def drain(self) -> None:
         if self._elder is not None:
             self._elder.drain()  # its output comes through the pipes of the program
@@ -589,14 +640,10 @@ class DebugpyAdapter(Looking):
     async def scopes(self, frame: int) -> list[dict[str, Any]]:
         return list((await self._in_frame(frame, "scopes"))["scopes"])
 
-    async def children(
-        self, frame: int, reference: int, start: int, count: int, filter: str | None, limit: int
-    ) -> dict[str, Any]:
-        page = {"reference": reference, "start": start, "count": count, "filter": filter, "limit": limit}
-        return dict(await self._in_frame(frame, "children", VALUES, seconds=VALUES, **page))
+    async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "children", VALUES, seconds=VALUES, reference=reference, **page))
 
-    async def locals(self, frame: int, start: int, count: int, limit: int) -> dict[str, Any]:
-        page = {"start": start, "count": count, "limit": limit}
+    async def locals(self, frame: int, page: dict[str, Any]) -> dict[str, Any]:
         return dict(await self._in_frame(frame, "locals", VALUES, seconds=VALUES, **page))
 
     async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:

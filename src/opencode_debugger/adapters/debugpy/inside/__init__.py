@@ -35,8 +35,10 @@ from . import (
     spawning,
     stepping,
     stops,
+    targets,
     tasks,
     threads,
+    travel,
     values,
     versions,
     watches,
@@ -63,7 +65,7 @@ def prepare() -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     global _stops
     _stops = stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks, joining, versions, tasks):
+    for mend in (stepping, raised, wire, forks, joining, versions, tasks, travel):
         mend.install()
     spawning.install(send)
     functions.install(send)
@@ -109,6 +111,7 @@ def _resumed(thread_id: Any, kept: Iterable[Any]) -> None:
     _moves.go(thread_id, kept)
     elsewhere.forget(thread_id, kept)
     returned.forget()
+    travel.visits.resumed()
 
 
 def send(kind: str, body: Dict[str, Any]) -> None:
@@ -128,6 +131,8 @@ def _count_to_the_end() -> None:
             send("hits", {"hits": breakpoints.counts()})
         if joining.about and not self.pydb_disposed:
             send("exiting", {"code": joining.exit_code})
+        if not self.pydb_disposed:
+            send("journeys", {"journeys": travel.reports()})
         dispose(self, *args, **kwargs)
 
     pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
@@ -143,6 +148,16 @@ def stops_on_exception(mode: str) -> bool:
 
 def hit_function(index: int) -> bool:
     return functions.hit(index, sys._getframe(1))
+
+
+def arrive(visit: int, number: int) -> bool:
+    """At the line of a visit; `number` is the breakpoint there, if there is one, which goes on as ever."""
+    if number and breakpoints.hit(number, sys._getframe(1), send):
+        return True
+    if travel.visits.current != visit:
+        return False
+    send("visited", {"number": visit})
+    return True
 
 
 _threads: Dict[int, int] = {}
@@ -226,15 +241,13 @@ def _scopes(reply: handles.Reply) -> Any:
     return {"scopes": values.scopes(_frame(), reply)}
 
 
-def _children(
-    reply: handles.Reply, reference: int, start: int, count: int, filter: Any, limit: int, seconds: float
-) -> Any:
-    return values.children(reference, start, count, filter, limit, _deadline(seconds), reply)
+def _children(reply: handles.Reply, reference: int, seconds: float, **page: Any) -> Any:
+    terms = values.SUMMARY if page.pop("summary", False) else values.DETAILED
+    return values.children(reference, deadline=_deadline(seconds), reply=reply, terms=terms, **page)
 
 
-def _locals(reply: handles.Reply, start: int, count: int, limit: int, seconds: float) -> Any:
-    reference = values.scopes(_frame(), reply)[0]["variables_reference"]
-    return values.children(reference, start, count, None, limit, _deadline(seconds), reply)
+def _locals(reply: handles.Reply, **page: Any) -> Any:
+    return _children(reply, values.scopes(_frame(), reply)[0]["variables_reference"], **page)
 
 
 def _report(
@@ -375,6 +388,41 @@ def _own_threads(reply: handles.Reply) -> Any:
     return {"threads": [thread.native_id for thread in found if thread.native_id]}
 
 
+def _step_targets(reply: handles.Reply) -> Any:
+    frame = _frame()
+    return {"line": frame.f_lineno, "targets": targets.Line(frame).described()}
+
+
+def _set_out(reply: handles.Reply, token: int, most: int, until: Optional[str], target: Any) -> Any:
+    """What the next step of this thread goes on with."""
+    frame = _frame()
+    if target is not None:
+        line = targets.Line(frame)
+        found = line.find(target)
+        if found is None:
+            return {"unknown": True, "targets": line.described()}
+        travel.set_out(frame, token, travel.IntoCall(frame, found, line.first, line.last))
+        return {"target": found.described(line.targets.index(found))}
+    if until is None:
+        travel.set_out(frame, token, travel.Journey(most))
+        return {}
+    try:
+        code = evaluate.compiled(until, _namespace())
+    except BaseException as error:
+        return {"syntax_error": evaluate.syntax_problem(error, until)}
+    travel.set_out(frame, token, travel.Until(most, code))
+    return {}
+
+
+def _visit(reply: handles.Reply, number: int) -> Any:
+    travel.visits.plan(number)
+    return {}
+
+
+def _journey(reply: handles.Reply, token: int, end: bool) -> Any:
+    return travel.report(token, end)
+
+
 def _interrupt(reply: handles.Reply, token: int) -> Any:
     thread = _threads.get(token)
     if thread is None:
@@ -434,4 +482,8 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "pause": _pause,
     "tasks": _tasks,
     "own_threads": _own_threads,
+    "step_targets": _step_targets,
+    "set_out": _set_out,
+    "journey": _journey,
+    "visit": _visit,
 }

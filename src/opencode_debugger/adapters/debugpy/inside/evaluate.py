@@ -13,7 +13,7 @@ from .awaiting import COROUTINE, Awaiting
 from .interrupts import Guard, Interrupted, guard, interrupt
 from .repr import describe_error
 from .texts import clip, encodable
-from .values import Json, Reply, variable
+from .values import RESULT, Json, Reply, variable
 
 __all__ = ["Interrupted", "compiled", "evaluate", "failure", "guard", "interrupt", "syntax_problem"]
 
@@ -99,7 +99,7 @@ def evaluate(
                 return failure(running, failed)
             if not cell.has_value:
                 return dict(_NO_VALUE)
-            result = _result(variable(clip(text, 100)[0], value, reply, limit, deadline))
+            result = _result(variable(clip(text, 100)[0], value, reply, limit, deadline, terms=RESULT))
             if about is not None:
                 result.update(about(value))
             return result
