@@ -626,10 +626,13 @@ class DebugpyAdapter(Looking):
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
         frames = [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
         self._require_probe().tracks(thread_id, (frame["id"] for frame in frames))
-        return self._spelled(frames)
+        return self._told(frames)
 
-    def _spelled(self, frames: Frames) -> Frames:
+    def _told(self, frames: Frames) -> Frames:
+        """With the user's names of files; a module that has not begun is at line 0 on Python 3.11."""
         paths: dict[str, str] = {}
+        for frame in frames:
+            frame["line"] = max(frame["line"], 1)
         for source in (frame["source"] for frame in frames if (frame.get("source") or {}).get("path")):
             path = source["path"]
             if path not in paths:

@@ -203,8 +203,9 @@ def begin(config: Any) -> Any:
     if kind == "file":
         inside.versions.remember(target)
     run = PREPARE[kind](target)
+    begins = inside.program_starts()
     connect(debugpy, pydevd, config)
-    return functools.partial(run_to_the_end, run, inside, pydevd, config)
+    return functools.partial(run_to_the_end, run, begins, inside, pydevd, config)
 
 
 def begin_child(config: Any) -> Any:
@@ -218,8 +219,9 @@ def begin_child(config: Any) -> Any:
     return program
 
 
-def run_to_the_end(run: Any, inside: Any, pydevd: Any, config: Any) -> None:
+def run_to_the_end(run: Any, begins: Any, inside: Any, pydevd: Any, config: Any) -> None:
     try:
+        begins()
         run()
         inside.joining.exit_code = 0
     except SystemExit as ending:

@@ -87,6 +87,13 @@ _moves = Moves()
 _stops: Any = None
 
 
+def program_starts() -> Callable[[], None]:
+    """From now on pauses wait until what this gives is called."""
+    _stops.program_runs.clear()
+    begins: Callable[[], None] = _stops.program_runs.set
+    return begins
+
+
 def begin_family(config: Dict[str, Any]) -> None:
     """What becomes of the processes that this one starts; in a child, also what it is itself."""
     if config.get("command"):

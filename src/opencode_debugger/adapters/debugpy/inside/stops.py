@@ -12,9 +12,11 @@ The same code serves programs that stop together and programs whose threads stop
 from __future__ import annotations
 
 import contextlib
+import threading
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, Iterator
 
+from . import elsewhere
 from .threads import from_dap
 
 FIELD = "ocdb"
@@ -49,6 +51,7 @@ def install(on_resume: Callable[..., None]) -> Stops:
     api.request_smart_step_into = stops.stepping_into(pydevd_api.internal_smart_step_into)
     api.request_resume_thread = stops.resuming(api.request_resume_thread, pydevd.get_global_debugger)
     api.request_disconnect = stops.disconnecting(api.request_disconnect)
+    api.request_suspend_thread = stops.pausing(api.request_suspend_thread)
     processor = pydevd_process_net_command_json.PyDevJsonCommandProcessor
     for name in ("on_continue_request", "on_next_request", "on_stepin_request", "on_stepout_request"):
         setattr(processor, name, stops.asking(getattr(processor, name)))
@@ -84,6 +87,9 @@ class Stops:
         self.thread_id = lifecycle.get_thread_id
         self.thread_info = lifecycle.set_additional_thread_info
         self.letting_go = False
+        self.program_runs = threading.Event()
+        """before its first line there is nothing to pause in"""
+        self.program_runs.set()
         self.sent = 0
         self.standing: Dict[Any, int] = {}
         self.serial = 0
@@ -98,6 +104,19 @@ class Stops:
         self.standing.clear()
 
     # Stopping.
+
+    def pausing(self, original: Callable[..., None]) -> Callable[..., None]:
+        def request_suspend_thread(api: Any, py_db: Any, thread_id: Any = "*") -> None:
+            def pause() -> None:
+                self.program_runs.wait()
+                original(api, py_db, thread_id)
+
+            if self.program_runs.is_set():
+                pause()
+            else:
+                elsewhere.run(pause)
+
+        return request_suspend_thread
 
     def notifying(self) -> Callable[..., Any]:
         @contextlib.contextmanager
