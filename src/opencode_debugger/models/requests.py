@@ -70,7 +70,7 @@ class CreateSessionRequest(RequestModel):
         None, ge=1, le=1440, description="Minutes without activity after which the session expires (default 60)."
     )
     stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
-    stop_scope: StopScope = Field("all", description=STOP_SCOPE)
+    stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " Unless a launch says otherwise; default all.")
     restore_breakpoints: bool = Field(True, description="Set the breakpoints saved for this project_root again.")
 
 

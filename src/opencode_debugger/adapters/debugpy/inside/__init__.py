@@ -22,6 +22,7 @@ from . import (
     forks,
     handles,
     interrupts,
+    passed,
     raised,
     stepping,
     stops,
@@ -51,7 +52,7 @@ def prepare() -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     global _stops
     _stops = stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks, tasks):
+    for mend in (passed, stepping, raised, wire, forks, tasks):
         mend.install()
     _count_to_the_end()
 
