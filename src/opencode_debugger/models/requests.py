@@ -83,11 +83,6 @@ class WaitOptions(RequestModel):
 class ContinueThreadRequest(WaitOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 30}]})
 
-    single_thread: Literal[True] = Field(True, description="Always so: only this thread runs on.")
-
-    def params(self) -> dict[str, Any]:
-        return self.model_dump(exclude_none=True, exclude={"single_thread"})
-
 
 class ResumeRequest(WaitOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 30}]})

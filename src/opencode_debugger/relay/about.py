@@ -21,6 +21,8 @@ CAPABILITIES = {
     "supports_set_variable": False,
     "supports_restart": False,
     "supports_attach": True,
+    "supports_single_thread_execution": True,
+    "supports_tasks": True,
 }
 
 
