@@ -50,7 +50,8 @@ CALLS: dict[str, list[tuple[str, str, Any]]] = {
     "step_targets": [("GET", "/step-targets", None)],
     "run_to": [("POST", "/run-to", {"line": 1})],
     "threads": [("GET", "/threads", None)],
-    "stack_trace": [("GET", "/stacktrace", None), ("GET", "/threads/1/stacktrace", None)],
+    "stack_trace": [("GET", "/stacktrace", None)],
+    "tasks": [("GET", "/tasks", None)],
     "scopes": [("GET", "/scopes", None), ("GET", "/frames/0/scopes", None)],
     "variables": [
         ("GET", "/variables?variables_reference=1000", None),

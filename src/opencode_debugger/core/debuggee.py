@@ -375,15 +375,18 @@ class Debuggee:
         self._told_of(self.stop)
         self.changes += 1
         go = self._new_go(alone=True)
-        self.stops.pop(thread_id, None)
+        own = self.stops.pop(thread_id, None)
         self.stacks.pop(thread_id, None)
+        if own is not None:
+            self._log_stop(own)
         run = self.new_run(leaving, thread_id)
         self.stop, self.state = focus, State.PAUSED if focus else State.RUNNING
+        self.log.add("continued", {"thread_id": thread_id, "all_threads_continued": False})
         if focus is not None:
             self.stacks[focus.thread_id] = focus.frames
+            self._log_stop(focus)
         elif self.run.is_over:
             self.run = self.new_run()
-        self.log.add("continued", {"thread_id": thread_id, "all_threads_continued": False})
         return run, go
 
     def _told_of(self, stop: Stop | None) -> list[Stop]:

@@ -217,37 +217,28 @@ class Session:
         }
 
     async def status(self) -> dict[str, Any]:
+        rows: threads.Rows = []
+        if self.state in LIVE:
+            with contextlib.suppress(RelayError):
+                rows = await threads.overview(self.debuggee)
+        # All of the rest at one moment: the program may have moved on while its threads were asked for.
         stop, end = self.debuggee.stop, self.debuggee.end
         answer: dict[str, Any] = {
             "session_id": self.id,
             "status": str(self.state),
             "location": stop.location if stop else None,
-            "stopped_threads": [],
-            "all_threads": [],
+            "stopped_threads": threads.stopped_threads(self.debuggee, rows),
+            "all_threads": threads.in_short(rows) if self.state in LIVE else [],
             **self._ending(end),
             "exception": stop.to_exception() if stop else None,
             "warning": self.lifetime.warning(),
         }
         if stop is not None:
             answer["reason"] = stop.reason
-        if self.state in LIVE:
-            await self._add_threads(answer)
         prompt = self.input.prompt()
         if prompt is not None and answer["status"] == State.RUNNING:
             answer |= {"status": "waiting_for_input", "prompt": prompt}
         return answer
-
-    async def _add_threads(self, answer: dict[str, Any]) -> None:
-        before = self.debuggee.changes
-        with contextlib.suppress(RelayError):
-            rows = await threads.overview(self.debuggee)
-            if self.debuggee.changes != before:
-                return  # it has moved on: what is above was true when asked
-            answer["all_threads"] = [
-                {("thread_id" if name == "id" else name): row[name] for name in row if name != "is_current"}
-                for row in rows
-            ]
-            answer["stopped_threads"] = threads.stopped_threads(self.debuggee, rows)
 
     def ping(self) -> dict[str, Any]:
         info = self.info()

@@ -69,20 +69,26 @@ async def overview(debuggee: Debuggee) -> Rows:
 
 
 def _shown(debuggee: Debuggee, row: dict[str, Any]) -> dict[str, Any]:
-    paused = is_paused(debuggee, row)
-    stop = debuggee.stop
+    stop, own = debuggee.stop, debuggee.stops.get(row["id"])
+    paused = own is not None or is_paused(debuggee, row)
     shown = {
         "id": row["id"],
         "name": row["name"],
         "status": str(State.PAUSED if paused else State.RUNNING),
         "is_current": stop is not None and row["id"] == stop.thread_id,
     }
-    own = debuggee.stops.get(row["id"])
     if own is not None:
         shown["location"] = own.location
     elif paused and row["top"]:
         shown["location"] = location(row["top"])
     return shown
+
+
+def in_short(rows: Rows) -> Rows:
+    """As the session's status shows them."""
+    return [
+        {("thread_id" if name == "id" else name): row[name] for name in row if name != "is_current"} for row in rows
+    ]
 
 
 async def threads(debuggee: Debuggee) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class CreateSessionRequest(RequestModel):
         None, ge=1, le=1440, description="Minutes without activity after which the session expires (default 60)."
     )
     stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
-    stop_scope: StopScope = Field("all", description=STOP_SCOPE)
+    stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " Unless a launch says otherwise; default all.")
     restore_breakpoints: bool = Field(True, description="Set the breakpoints saved for this project_root again.")
     mode: Literal["launch", "attach"] = Field(
         "launch", description="attach: attach to a program in the same call; if that fails, there is no session."
@@ -158,11 +158,6 @@ class WaitOptions(RequestModel):
 
 class ContinueThreadRequest(WaitOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"wait": 30}]})
-
-    single_thread: Literal[True] = Field(True, description="Always so: only this thread runs on.")
-
-    def params(self) -> dict[str, Any]:
-        return self.model_dump(exclude_none=True, exclude={"single_thread"})
 
 
 class ResumeRequest(WaitOptions):

@@ -26,6 +26,8 @@ CAPABILITIES = {
     "supports_step_in_targets": True,
     "supports_step_until": True,
     "supports_run_to_line": True,
+    "supports_single_thread_execution": True,
+    "supports_tasks": True,
 }
 
 

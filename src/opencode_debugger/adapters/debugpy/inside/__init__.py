@@ -29,6 +29,7 @@ from . import (
     interrupts,
     joining,
     loaded,
+    passed,
     raised,
     returned,
     sources,
@@ -65,7 +66,7 @@ def prepare() -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     global _stops
     _stops = stops.install(on_resume=_resumed)
-    for mend in (stepping, raised, wire, forks, joining, versions, tasks, travel):
+    for mend in (passed, stepping, raised, wire, forks, joining, versions, tasks, travel):
         mend.install()
     spawning.install(send)
     functions.install(send)
