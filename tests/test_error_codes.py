@@ -407,6 +407,16 @@ def test_an_attached_program_is_debugged_and_left_running(session: Session, answ
         assert process.poll() is None
 
 
+def test_the_stdin_of_an_attached_program_is_not_ours(session: Session, answering: Path) -> None:
+    with listening(answering) as (process, port):
+        session.post("/attach", {"host": "127.0.0.1", "port": port})
+        error = provoke(400, "NOT_SUPPORTED", session.post, "/stdin", {"input": "x\n"})
+        assert "launch" in error.details["suggestion"]
+        assert session.get("/status")["status"] == "running"
+        assert session.get()["waiting_for_input"] is None
+        assert process.poll() is None
+
+
 def test_an_attached_program_that_dies_ends_the_session(session: Session, answering: Path) -> None:
     with listening(answering) as (process, port):
         session.post("/attach", {"host": "127.0.0.1", "port": port})
@@ -483,6 +493,24 @@ def test_a_program_that_is_stopped_from_outside_times_out(small: Api, sample: Pa
         assert error.details["operation"] == "threads"
         os.kill(pid, signal.SIGCONT)
         assert session.get("/threads")["threads"][0]["name"] == "MainThread"
+
+
+# Input.
+
+
+def test_input_that_nobody_can_read_is_refused(session: Session) -> None:
+    session.launch(code="print('done')")
+    error = provoke(409, "STDIN_CLOSED", session.post, "/stdin", {"input": "late\n"})
+    assert (error.message, error.details["unread"]) == ("The program has ended", 0)
+    assert "/report" in error.details["suggestion"]
+
+
+def test_input_that_there_is_no_room_for_is_refused(session: Session, sample: Path) -> None:
+    session.launch(sample, wait=False)
+    session.post("/stdin", {"input": "x" * 9_000_000})
+    error = provoke(409, "STDIN_FULL", session.post, "/stdin", {"input": "y" * 9_000_000})
+    assert (error.details["pending"], error.details["max_pending"]) == (9_000_000, 16 * 1024 * 1024)
+    assert "again" in error.details["suggestion"]
 
 
 # Requests.

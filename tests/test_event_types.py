@@ -332,6 +332,16 @@ def test_code_of_the_project_and_of_the_library_are_told_apart(session: Session,
     assert found == {str(path): True, str(inner): True, library: False}
 
 
+def test_a_request_for_input_is_told_once_after_its_prompt(session: Session) -> None:
+    pid = session.launch(code="input('name? ')")["pid"]
+    for _ in range(3):
+        session.get("/status")
+        session.get("/report", wait=5)
+    assert bodies(session, "input_requested") == [{"prompt": "name? ", "pid": pid}]
+    told = [event for event in session.events() if event["type"] in ("output", "input_requested")]
+    assert [event["type"] for event in told] == ["output", "input_requested"]
+
+
 # Cursors.
 
 

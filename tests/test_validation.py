@@ -138,6 +138,8 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "console": "internalConsole",
         "python_args": [],
         "just_my_code": False,
+        "stdin_inputs": [],
+        "stdin_eof": False,
         "wait": 2.5,
     }
 
@@ -220,13 +222,21 @@ def test_thread_in_the_path_is_continued(door: Door) -> None:
         ("/variables/7?filter=named", "variables", {"variables_reference": 7, "filter": "named"}),
         ("/scopes/7/variables?start=3", "variables", {"variables_reference": 7, "start": 3}),
         ("/breakpoints?verified=false&file=a.py", "list_breakpoints", {"verified": False, "file": "a.py"}),
-        ("/output?category=stderr", "output", {"category": "stderr", "limit": 100}),
+        ("/output?category=stderr", "output", {"category": "stderr", "limit": 100, "timeout": 0}),
         ("/events?cursor=abc&timeout=30", "events", {"cursor": "abc", "limit": 100, "timeout": 30}),
     ],
 )
 def test_each_spelling_reaches_its_operation(door: Door, path: str, operation: str, params: dict[str, Any]) -> None:
     assert door.client.get(SESSION + path).status_code == 200
     assert door.relay.last == (operation, params)
+
+
+@pytest.mark.parametrize("path", ["/stdin", "/input"])
+def test_both_spellings_send_input(door: Door, path: str) -> None:
+    assert sent(door, SESSION + path, {"input": "x\n", "wait": 1}) == (
+        "stdin",
+        {"input": "x\n", "eof": False, "wait": 1},
+    )
 
 
 def test_delete_passes_force(door: Door) -> None:
