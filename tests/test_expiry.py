@@ -84,13 +84,12 @@ def test_programs_that_work_in_silence_go_on(quick: Api, program: Callable[..., 
     """By themselves, on old and new interpreters; through a child; through one that detached itself."""
     texts = {"busy": BUSY, "parent": PARENT, "detached": DETACHED}
     paths = {name: program(text, f"{name}.py") for name, text in texts.items()}
-    sessions = [quick.session(python_path=str(python)) for python in MANY.values()]
-    for session in sessions:
-        session.launch(paths["busy"], wait=False)
-    for name in ("parent", "detached"):
-        session = quick.session()
-        session.launch(paths[name], wait=False)
-        sessions.append(session)
+    own = sys.executable
+    runs = [(python, "busy") for python in MANY.values()] + [(own, "parent"), (own, "detached")]
+    sessions = []
+    for python, name in runs:
+        sessions.append(quick.session(python_path=str(python)))
+        sessions[-1].launch(paths[name], wait=False)
     time.sleep(2.5 * TIMEOUT)
     assert [status(session) for session in sessions] == ["running"] * len(sessions)
     assert all(session.get()["expires_at"] for session in sessions)
