@@ -513,6 +513,37 @@ def test_input_that_there_is_no_room_for_is_refused(session: Session, sample: Pa
     assert "again" in error.details["suggestion"]
 
 
+# The end of the relay.
+
+
+def test_a_relay_that_shuts_down_says_so_to_whoever_waits(tmp_path: Path) -> None:
+    relay = Relay(tmp_path / "data").start()
+    assert relay.process is not None
+    with Api(relay.base_url) as api:
+        session = api.session()
+        answers: list[ApiError] = []
+
+        def wait() -> None:
+            with Api(relay.base_url) as own:
+                waiting = Session(own, session.id)
+                answers.append(provoke(503, "SHUTTING_DOWN", waiting.get, "/events", cursor=cursor, timeout=60))
+
+        cursor = session.get("/events")["next_cursor"]
+        caller = threading.Thread(target=wait)
+        caller.start()
+        pid = relay.process.pid
+        wait_until(lambda: sum(c.status == "ESTABLISHED" for c in psutil.Process(pid).net_connections("tcp")) > 1)
+        time.sleep(0.2)  # connected; now the request itself
+        api.post("/shutdown", {"keep_sessions": True})
+        caller.join(20)
+        assert relay.process.wait(20) == 0
+    assert len(answers) == 1 and "goes on" in answers[0].message
+    relay.start()
+    with Api(relay.base_url) as api:
+        assert api.get(f"/sessions/{session.id}")["status"] == "created"
+    assert relay.stop() == 0
+
+
 # Requests.
 
 
