@@ -60,6 +60,13 @@ CALLS: dict[str, list[tuple[str, str, Any]]] = {
     ],
     "frame_variables": [("GET", "/frames/0/variables", None)],
     "evaluate": [("POST", "/evaluate", {"expression": "1"})],
+    "set_variable": [("POST", "/variables/1000/set", {"name": "x", "value": "1"})],
+    "set_expression": [("POST", "/set-expression", {"expression": "x", "value": "1"})],
+    "completions": [("POST", "/completions", {"text": "x"})],
+    "hover": [("POST", "/hover", {"expression": "x"}), ("POST", "/hover", {"file": "/x", "line": 1, "column": 1})],
+    "source": [("GET", "/source", None), ("GET", "/frames/0/source", None)],
+    "modules": [("GET", "/modules", None)],
+    "exception": [("GET", "/exception", None)],
 }
 WRONG = [(state, name) for state in State for name, allowed in ALLOWED.items() if state not in allowed]
 

@@ -174,3 +174,10 @@ def test_hover_of_an_expression_evaluates_and_labels_it(stopped: tuple[Session, 
     refusal(504, "DEBUGPY_TIMEOUT", session.post, "/hover", {"expression": "[1 for _ in iter(int, 1)]", "timeout": 0.3})
     for body in ({}, {"file": str(path)}, {"expression": "x", "line": 3}, {"file": "x", "line": 0, "column": 1}):
         refusal(400, "INVALID_REQUEST", session.post, "/hover", body)
+
+
+def test_a_file_is_known_through_a_link_too(stopped: tuple[Session, Path], tmp_path: Path) -> None:
+    session, path = stopped
+    (tmp_path / "link").symlink_to(path.parent)
+    place = at(path, "here", "größe")
+    assert session.post("/hover", {**place, "file": str(tmp_path / "link" / "program.py")})["value"] == "3"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relays import Api, Session, line_of, pythons, refusal
+from relays import Api, ApiError, Session, line_of, pythons, refusal
 
 Write = Callable[..., Path]
 
@@ -258,3 +258,34 @@ def test_locals_of_a_thread_that_is_busy_in_a_call_are_set_too(api: Api, program
         assert (answer["value"], answer["old"]) == ("'new'", "'old'")
         session.resume()
         assert session.output() == "new\n"
+
+
+@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS)
+def test_inside_a_comprehension_of_a_module_variables_are_set_or_refused(
+    api: Api, program: Write, python: Path
+) -> None:
+    path = program(
+        """
+        base = 1
+        values = [
+            item + base
+            for item in (1, 2)
+            if item  # @here
+        ]
+        print(values)
+        """
+    )
+    with api.session(python_path=str(python)) as session:
+        (bp,) = session.break_at(path, "here")
+        session.launch(path)
+        assert session.post("/set-expression", {"expression": "base", "value": "10"})["value"] == "10"
+        expected = "[60, 12]\n"
+        try:
+            assert session.post("/set-expression", {"expression": "item", "value": "50"})["value"] == "50"
+        except ApiError as error:
+            assert error.code == "VARIABLE_NOT_SET"
+            assert python.parts[-3].startswith(("3.12", "3.13")), "there it is no variable of any frame"
+            expected = "[11, 12]\n"
+        session.delete(f"/breakpoints/{bp['id']}")
+        session.resume()
+        assert session.output() == expected

@@ -77,9 +77,14 @@ class Watches:
     async def add(self, expression: str, name: str | None = None) -> dict[str, Any]:
         """The same expression again is the same watch. While the program is paused its value comes with it."""
         watch = self._put(expression, name)
-        if self._debuggee.state is not State.PAUSED:
-            return watch.to_dict()
-        return {**watch.to_dict(), **(await self._values([watch], 0, None))[0]}
+        try:
+            return {**watch.to_dict(), **(await self._values([watch], 0, None))[0]}
+        except RelayError as error:  # it has been added all the same
+            return {**watch.to_dict(), **({"error": error.message} if self._is_paused else {})}
+
+    @property
+    def _is_paused(self) -> bool:
+        return self._debuggee.state is State.PAUSED
 
     def _put(self, expression: str, name: str | None) -> Watch:
         expression = expression.strip()
@@ -113,13 +118,17 @@ class Watches:
         """With their values in a frame, if the program is paused."""
         watches = list(self._watches.values())
         shown = [watch.to_dict() for watch in watches]
-        if watches and self._debuggee.state is State.PAUSED:
-            values = await self._values(watches, frame_id, thread_id)
-            shown = [{**one, **value} for one, value in zip(shown, values, strict=True)]
+        if watches and self._is_paused:
+            try:
+                values = await self._values(watches, frame_id, thread_id)
+                shown = [{**one, **value} for one, value in zip(shown, values, strict=True)]
+            except RelayError:
+                if self._is_paused:
+                    raise  # else another client has resumed it: they have no values now
         return {"watches": shown, "total": len(shown), "session_status": str(self._debuggee.state)}
 
     async def _values(self, watches: list[Watch], frame_id: int, thread_id: int | None) -> list[dict[str, Any]]:
-        async with in_frame(self._debuggee, "watch", frame_id, thread_id) as (adapter, frame):
+        async with in_frame(self._debuggee, "evaluate", frame_id, thread_id) as (adapter, frame):
             rows = await adapter.watch(frame, [watch.expression for watch in watches], LIST_BUDGET)
         return [watch.row(row) for watch, row in zip(watches, rows, strict=True)]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 import threading
 import time
@@ -336,7 +335,7 @@ def _modules(reply: handles.Reply, offset: int, limit: int, filter: Optional[str
 
 
 def _has_module(reply: handles.Reply, path: str) -> Any:
-    return {"loaded": any(row["path"] and os.path.realpath(row["path"]) == path for row in loaded.modules())}
+    return {"loaded": sources.module_of(path) is not None}
 
 
 def _evaluate(reply: handles.Reply, expression: str, context: str, limit: int) -> Any:

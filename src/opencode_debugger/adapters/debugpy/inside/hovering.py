@@ -161,7 +161,7 @@ def frame_for(found: Found, path: str, frame: Any) -> Any:
         if bound:
             raise Nothing("%s belongs to %s(), which is not on this stack" % (min(bound), found.function.name))
     for each in _callers(frame):
-        if each.f_code.co_filename == path:
+        if sources.is_same_file(each.f_code.co_filename, path):
             return each.f_globals
     module = sources.module_of(path)
     if module is None:
@@ -173,7 +173,8 @@ def _frame_of(function: Any, path: str, frame: Any) -> Any:
     firsts = [function.lineno, *(each.lineno for each in function.decorator_list)]
     for each in _callers(frame):
         code = each.f_code
-        if (code.co_filename, code.co_name) == (path, function.name) and code.co_firstlineno in firsts:
+        is_it = code.co_name == function.name and code.co_firstlineno in firsts
+        if is_it and sources.is_same_file(code.co_filename, path):
             return each
     return None
 

@@ -126,6 +126,15 @@ def module_of(path: str) -> Optional[Dict[str, Any]]:
     """The globals of the module that was loaded from a file."""
     for module in list(sys.modules.values()):
         names = raw.instance_dict(module) or {}
-        if names.get("__file__") == path:
+        if is_same_file(names.get("__file__"), path):
             return names
     return None
+
+
+def is_same_file(name: Any, path: str) -> bool:
+    """Names of files as code has them may be relative, and lead through links."""
+    if name == path:
+        return True
+    if type(name) is not str or os.path.basename(name) != os.path.basename(path):
+        return False
+    return os.path.realpath(name) == os.path.realpath(path)
