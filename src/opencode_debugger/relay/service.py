@@ -146,6 +146,8 @@ class Relay:
             self._noticed(held, method, params)
 
     async def _remove_remains(self, folder: Path) -> None:
+        if not folder.exists():
+            return  # it is done; and who was let go is no longer on record
         final = folder / FINAL
         if final.exists():
             with contextlib.suppress(msgspec.DecodeError, KeyError, OSError):

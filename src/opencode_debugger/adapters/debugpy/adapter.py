@@ -312,7 +312,7 @@ class DebugpyAdapter(Looking):
                 return
             assert spec.pid is not None
             self._stranger = attaching.stranger(spec.pid)
-            async with attaching.Injection(spec.pid, self._new_channel) as injection:
+            async with attaching.Injection(self._stranger, self._new_channel) as injection:
                 self._converse(await injection.connection(spec.gdb_path, spec.connect_timeout))
                 async with asyncio.timeout(spec.connect_timeout):
                     await self._attach(spec, breakpoints, stop_on)

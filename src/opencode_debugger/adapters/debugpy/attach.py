@@ -16,9 +16,11 @@ from .launch import CallBack
 from .target import require_attachable
 
 DIAL = 1.0
+NOTICE = 0.1
+"""Seconds in which the end of a process is noticed that has broken a connection."""
 BUSY = (
-    "It gets to it when it is back in Python code: attach again then, or with a larger connect_timeout. "
-    "Until then it runs as before"
+    "Attach again when it has time, or with a larger connect_timeout. It runs on as before; native code that lets no "
+    "other thread run must return first"
 )
 
 
@@ -47,7 +49,7 @@ async def translated(spec: AttachSpec) -> AsyncIterator[None]:
 def _too_late(spec: AttachSpec, where: str) -> RelayError:
     limit = f"within {spec.connect_timeout:g} s"
     if spec.port is None:
-        message = f"{where.capitalize()} did not get to loading the debugger {limit}: it is busy in native code"
+        message = f"{where.capitalize()} did not load the debugger {limit}: it is busy, perhaps in native code"
         return RelayError("ATTACH_TIMEOUT", message, suggestion=BUSY)
     return RelayError("ATTACH_TIMEOUT", f"Nothing answered as a debugger at {where} {limit}")
 
@@ -74,8 +76,9 @@ def stranger(pid: int) -> Watched:
 class Injection:
     """A debugger on its way into a process, and back to us."""
 
-    def __init__(self, pid: int, new_channel: Callable[[], Channel]) -> None:
-        self._pid = pid
+    def __init__(self, stranger: Watched, new_channel: Callable[[], Channel]) -> None:
+        self._stranger = stranger
+        self._pid = stranger.pid
         self._callback = CallBack(new_channel)
         self._open = contextlib.AsyncExitStack()
 
@@ -85,14 +88,19 @@ class Injection:
         await self._open.enter_async_context(self._delivery)
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         await self._open.aclose()
+        if isinstance(error, (RelayError, TimeoutError, OSError)):
+            await asyncio.wait([self._stranger.ended], timeout=NOTICE)
+            if self._stranger.ended.done():
+                raise RelayError("ATTACH_FAILED", f"Process {self._pid} ended while it was attached to") from error
 
     async def connection(self, gdb_path: str | None, seconds: float) -> Channel:
-        token = self._callback.token
-        await inject(self._pid, gdb_path, self._delivery, token, seconds)
-        either: list[asyncio.Future[Any]] = [self._callback.debugger, self._delivery.answer]
-        await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        await inject(self._pid, gdb_path, self._delivery, self._callback.token, seconds)
+        some: list[asyncio.Future[Any]] = [self._callback.debugger, self._delivery.answer, self._stranger.ended]
+        await asyncio.wait(some, timeout=max(0, deadline - loop.time()), return_when=asyncio.FIRST_COMPLETED)
         if self._callback.debugger.done():
             return self._callback.debugger.result()
         if self._delivery.answer.done():

@@ -22,6 +22,8 @@ HIDDEN = {"PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYDEVD_USE_FRAME_EVAL": "NO"}
 LEAVING = 2.0
 """Seconds in which a debugger that was told to go is gone."""
 
+HURRY = 0.0001
+
 
 class Refused(Exception):
     pass
@@ -91,25 +93,59 @@ def check_nobody_debugs() -> None:
         raise Refused("another debugger or tracer is active in it")
 
 
+@contextlib.contextmanager
+def hurry() -> Iterator[None]:
+    """Importing gives way at every file: among threads that compute it would take a minute, 5 ms at a time."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(min(interval, HURRY))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+
+
 def connect(config: Dict[str, Any]) -> None:
     check_nobody_debugs()
     breakpointhook = sys.breakpointhook
-    debugpy = load_debugpy(config["debugpy"])
+    with hurry():
+        debugpy = load_debugpy(config["debugpy"])
     import pydevd
+    from _pydev_bundle import pydev_log
 
+    api = debugpy.server.api
+    pydev_log._LoggingGlobals._debug_stream = pydev_log.NULL  # it is the program's stderr otherwise
+    pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydevd.SetupHolder.setup = None  # an earlier session's
-    sys._ocdb_breakpointhook = breakpointhook  # type: ignore[attr-defined]  # for whoever lets the program go again
     if sys.version_info >= (3, 12):  # it counts the debugger's threads
         warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded", DeprecationWarning)
     debugpy.configure(subProcess=False)
-    # Returns when the runner has set its breakpoints, and all threads heed them.
-    debugpy.connect(("127.0.0.1", config["port"]), access_token=config["token"])
+
+    @api._starts_debugging  # type: ignore[untyped-decorator]
+    def settrace(address: Any, options: Dict[str, Any]) -> None:
+        host, port = address
+        token = config["token"]
+        # As debugpy.connect, which would wait here for the runner, for ever if that has gone.
+        api._settrace(host=host, port=port, client_access_token=token, wait_for_ready_to_run=False, **options)
+
+    try:
+        settrace(("127.0.0.1", config["port"]))
+    except BaseException:
+        debugger = pydevd.get_global_debugger()
+        if debugger is not None:
+            debugger.dispose_and_kill_all_pydevd_threads(wait=False)
+        sys.breakpointhook = breakpointhook
+        raise
+    sys._ocdb_breakpointhook = breakpointhook  # type: ignore[attr-defined]  # for whoever lets the program go again
 
 
 def work(sock: Any, config: Dict[str, Any]) -> None:
+    import threading
+
     answer: Dict[str, Any] = {"done": True}
     try:
-        connect(config)
+        # One that was given up may be loading still.
+        with sys.__dict__.setdefault("_ocdb_loading", threading.Lock()):
+            connect(config)
     except Refused as error:
         answer = {"refused": str(error)}
     except BaseException as error:

@@ -27,6 +27,7 @@ from . import (
     hovering,
     interrupts,
     joining,
+    leaving,
     loaded,
     passed,
     raised,
@@ -65,11 +66,12 @@ def prepare() -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     global _stops
     _stops = stops.install(on_resume=_resumed)
-    for mend in (passed, stepping, raised, wire, forks, joining, versions, tasks, travel):
+    for mend in (passed, raised, wire, forks, joining, versions, tasks, travel):
         mend.install()
     spawning.install(send)
     functions.install(send)
     _count_to_the_end()
+    leaving.install()
 
 
 def begin(first_reference: int) -> None:
@@ -81,6 +83,7 @@ def begin(first_reference: int) -> None:
     handles.start_references_at(first_reference)
     breakpoints.rules.clear()
     functions.clear()
+    stepping.install()
 
 
 _moves = Moves()
@@ -107,7 +110,6 @@ def begin_family(config: Dict[str, Any]) -> None:
 def _renew() -> None:
     """In a forked child: nothing of what the parent was asked is asked of it."""
     begin(1000)
-    stepping.install()
     interrupts.renew()
     elsewhere.KEPT.clear()
     for known in (_threads, _cancelled, _elsewhere):

@@ -10,6 +10,10 @@ import sys
 import threading
 from typing import Any, Dict
 
+NAME = "opencode-debugger"
+TOOLS = (4, 3)
+"""Of sys.monitoring, the one to use first."""
+
 
 def install() -> None:
     monitoring: Any = getattr(sys, "monitoring", None)
@@ -38,9 +42,19 @@ def install() -> None:
             info.update_stepping_info()
             py_db.set_trace_for_frame_and_parents(threading.get_ident(), frame.f_back)
 
-    for tool in (4, 3):
-        if monitoring.get_tool(tool) is None:
-            monitoring.use_tool_id(tool, "opencode-debugger")
+    for tool in TOOLS:
+        if monitoring.get_tool(tool) in (None, NAME):
+            uninstall()
+            monitoring.use_tool_id(tool, NAME)
             monitoring.register_callback(tool, monitoring.events.PY_UNWIND, on_unwind)
             monitoring.set_events(tool, monitoring.events.PY_UNWIND)
             return
+
+
+def uninstall() -> None:
+    monitoring: Any = getattr(sys, "monitoring", None)
+    for tool in TOOLS if monitoring is not None else ():
+        if monitoring.get_tool(tool) == NAME:
+            monitoring.set_events(tool, 0)
+            monitoring.register_callback(tool, monitoring.events.PY_UNWIND, None)
+            monitoring.free_tool_id(tool)

@@ -1,0 +1,50 @@
+"""Leaves a program that goes on without its debugger as it was before: not traced, at its own speed.
+
+pydevd only stops listening: its trace functions stay in place in every thread, and slow the program down for good.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+from . import stepping
+
+
+def install() -> None:
+    import pydevd
+
+    dispose = pydevd.PyDB.dispose_and_kill_all_pydevd_threads
+
+    def dispose_and_kill_all_pydevd_threads(self: Any, *args: Any, **kwargs: Any) -> None:
+        was_disposed = self.pydb_disposed
+        dispose(self, *args, **kwargs)
+        # A thread of pydevd's own noticed that the connection is gone; at the end of the program it is another one.
+        if not was_disposed and getattr(threading.current_thread(), "is_pydev_daemon_thread", False):
+            stop_tracing()
+
+    pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
+
+
+def stop_tracing() -> None:
+    import pydevd
+    import pydevd_tracing
+    from _pydev_bundle import pydev_monkey
+
+    pydev_monkey.undo_patch_thread_modules()
+    pydevd_tracing.restore_sys_set_trace_func()
+    hook = sys.__dict__.pop("_ocdb_breakpointhook", None)
+    if hook is not None:
+        sys.breakpointhook = hook
+    if pydevd.PYDEVD_USE_SYS_MONITORING:
+        pydevd.pydevd_sys_monitoring.stop_monitoring(all_threads=True)
+    else:
+        threading.settrace(None)
+        # A thread's tracing can be ended from inside only: at the next call that it makes.
+        pydevd_tracing.set_trace_to_threads(_last_call, create_dummy_thread=False)
+    stepping.uninstall()
+
+
+def _last_call(frame: Any, event: str, arg: Any) -> None:
+    sys.settrace(None)

@@ -1,0 +1,96 @@
+"""Programs that somebody else started: plain processes, of any Python, to attach to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from relays import RUN_ID, RUN_MARKER, free_port
+
+T = TypeVar("T")
+
+
+class Target:
+    """A process with its stdin and stdout; its stderr must stay empty."""
+
+    def __init__(self, command: list[str], **env: str) -> None:
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", RUN_MARKER: RUN_ID, **env},
+        )
+        self.pid = self.process.pid
+
+    def says(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline().decode().rstrip("\n")
+
+    def tell(self, text: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def finish(self, seconds: float = 20) -> tuple[int, str, str]:
+        """Closes its stdin; its exit code, the rest of its output, and its errors."""
+        out, errors = self.process.communicate(timeout=seconds)
+        return self.process.returncode, out.decode(), errors.decode()
+
+    def end(self) -> None:
+        if self.is_alive:
+            self.process.kill()
+        self.process.communicate(timeout=10)
+
+
+@contextmanager
+def running(script: Path, *args: str, python: Path | str = sys.executable, **env: str) -> Iterator[Target]:
+    """A plain program that says something when it is ready."""
+    target = Target([str(python), str(script), *args], **env)
+    try:
+        target.says()
+        yield target
+    finally:
+        target.end()
+
+
+@contextmanager
+def listening(script: Path, *args: str) -> Iterator[tuple[Target, int]]:
+    """The same with debugpy listening in it, as its own user would start it."""
+    port = free_port()
+    target = Target([sys.executable, "-m", "debugpy", "--listen", f"127.0.0.1:{port}", str(script), *args])
+    try:
+        target.says()
+        yield target, port
+    finally:
+        target.end()
+
+
+def wait_until(what: Callable[[], T], seconds: float = 10) -> T:
+    deadline = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+    return found
+
+
+def stopped(session: Any, seconds: float = 10) -> Any:
+    """The stop that the session comes to."""
+    stop = session.get("/report", wait=seconds)
+    assert stop["status"] == "paused", stop
+    return stop
+
+
+def attach(session: Any, target: Target, **options: Any) -> Any:
+    """By process id; patient, for the machine may be busy."""
+    return session.post("/attach", {"pid": target.pid, "connect_timeout": 60, **options})
