@@ -28,7 +28,9 @@ class StubRelay:
         self.last = ("create_session", options)
         return b'{"session_id":"sess_1","status":"created","created_at":"2026-01-13T10:30:00.000Z"}'
 
-    async def list_sessions(self, status: str | None, offset: int, limit: int) -> bytes:
+    async def list_sessions(
+        self, status: str | None, offset: int, limit: int, parent_session_id: str | None = None
+    ) -> bytes:
         self.last = ("list_sessions", {"status": status, "offset": offset, "limit": limit})
         return b'{"items":[],"total":0,"offset":0,"limit":100,"has_more":false}'
 

@@ -21,6 +21,7 @@ CAPABILITIES = {
     "supports_set_variable": False,
     "supports_restart": False,
     "supports_attach": True,
+    "supports_subprocesses": True,
 }
 
 
