@@ -63,7 +63,9 @@ class StubRelay:
     async def update_session(self, session_id: str, changes: dict[str, Any]) -> bytes:
         return await self.call(session_id, "update_session", changes)
 
-    async def list_sessions(self, status: str | None, offset: int, limit: int) -> bytes:
+    async def list_sessions(
+        self, status: str | None, offset: int, limit: int, parent_session_id: str | None = None
+    ) -> bytes:
         self.last = ("list_sessions", {"status": status, "offset": offset, "limit": limit})
         return b'{"items":[],"total":0,"offset":0,"limit":100,"has_more":false}'
 

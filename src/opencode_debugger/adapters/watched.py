@@ -23,11 +23,11 @@ class Watched:
 
     def __init__(self, pid: int, is_kept: bool = True) -> None:
         self.pid = pid
-        self._is_kept = is_kept
+        self._is_kept = is_kept and pid not in OWN  # else somebody here waits for it already
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[ExitStatus | None] = self._loop.create_future()
         self._pidfd: int | None = None
-        if is_kept:
+        if self._is_kept:
             OWN.add(pid)  # should its parent end first it becomes our child, and is not to be swept away
         try:
             if hasattr(os, "pidfd_open"):
@@ -37,7 +37,7 @@ class Watched:
             self.end_seen(None)
 
     def _over(self) -> None:
-        self.end_seen(self._status() if self._is_kept else None)
+        self.end_seen(self._status())
 
     def end_seen(self, status: ExitStatus | None) -> None:
         if self._pidfd is not None:
@@ -56,9 +56,10 @@ class Watched:
 
     def _status(self) -> ExitStatus | None:
         """From whoever knows: it may be our child by now, a zombie, or collected already."""
-        with contextlib.suppress(ChildProcessError):
-            found, status = os.waitpid(self.pid, os.WNOHANG)
-            return _status_of(status) if found else None
+        if self._is_kept:
+            with contextlib.suppress(ChildProcessError):
+                found, status = os.waitpid(self.pid, os.WNOHANG)
+                return _status_of(status) if found else None
         with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{self.pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
             if fields[0] in (b"Z", b"X"):

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 HANDSHAKE = 30.0
 """Seconds for a child to be welcomed; then it runs on without us."""
-CALL = 30.0
+CALL = 60.0
 """Seconds for the debugger of a new child to call."""
 KEPT = 100
 """Children that ended and can still be looked at; beyond that the oldest go."""

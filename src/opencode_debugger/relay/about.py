@@ -28,6 +28,7 @@ CAPABILITIES = {
     "supports_run_to_line": True,
     "supports_single_thread_execution": True,
     "supports_tasks": True,
+    "supports_subprocesses": True,
 }
 
 

@@ -9,11 +9,12 @@ import os
 import sys
 
 OLDEST = (3, 8)
+execve = os.execve  # as it is before we wrap it
 
 
 def start_without_debugger(config, environment):  # type: ignore[no-untyped-def]
     """Another program in the same process: as if we had never been here."""
-    os.execve(config["executable"], config["command"], environment)
+    execve(config["executable"], config["command"], environment)
 
 
 def main():  # type: ignore[no-untyped-def]

@@ -137,7 +137,7 @@ def prepare_file(path: str) -> Any:
     if path.endswith(".pyc") or source[:2] == b"PK":
         return functools.partial(pydevd_runpy.run_path, path, run_name="__main__")
     if sys.version_info >= (3, 9):
-        path = os.path.abspath(path)
+        path = os.path.join(os.getcwd(), path)
     main = new_main(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
     return runner(compile(source, path, "exec", dont_inherit=True), main.__dict__)
 
@@ -212,7 +212,7 @@ def begin_child(config: Any) -> Any:
     """The same for a child of a debugged program. Raises if the runner does not want it."""
     os.environ.update(config["environment"])
     if hasattr(sys, "orig_argv"):
-        sys.orig_argv[:] = config["command"]
+        sys.orig_argv[:] = config["orig_argv"]
     program = begin(config)
     if not sys.modules["_ocdb"].joining.is_debugged():
         raise RuntimeError("let go")

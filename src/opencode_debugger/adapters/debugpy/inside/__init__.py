@@ -68,7 +68,7 @@ def prepare() -> None:
     _stops = stops.install(on_resume=_resumed)
     for mend in (passed, raised, wire, forks, joining, versions, tasks, travel):
         mend.install()
-    spawning.install(send)
+    spawning.install(send, send_now)
     functions.install(send)
     _count_to_the_end()
     leaving.install()
@@ -102,7 +102,7 @@ def begin_family(config: Dict[str, Any]) -> None:
     if config.get("command"):
         joining.about.update({name: config[name] for name in ("kind", "target", "args", "command")})
     if config["subprocesses"]:
-        own = ("kind", "target", "args", "executable", "command", "is_marked")
+        own = ("kind", "target", "args", "executable", "command", "orig_argv", "is_marked")
         spawning.STATE.config = {name: value for name, value in config.items() if name not in own}
         spawning.STATE.rejoin = lambda: joining.rejoin(_renew)
 
@@ -127,6 +127,21 @@ def send(kind: str, body: Dict[str, Any]) -> None:
     import pydevd
 
     pydevd.send_json_message({"type": "event", "event": EVENT, "body": dict(body, kind=kind), "seq": 0})
+
+
+def send_now(kind: str, body: Dict[str, Any]) -> None:
+    """For last words: returns when they are out, or cannot get out."""
+    import pydevd
+    from _pydevd_bundle.pydevd_net_command import NetCommand
+
+    writer = getattr(pydevd.get_global_debugger(), "writer", None)
+    if writer is None:
+        return
+    message = {"type": "event", "event": EVENT, "body": dict(body, kind=kind), "seq": 0}
+    command, sent = NetCommand(-1, 0, message, is_json=True), threading.Event()
+    command.call_after_send(lambda sock: sent.set())
+    writer.add_command(command)
+    sent.wait(0.5)
 
 
 def _count_to_the_end() -> None:

@@ -106,7 +106,7 @@ def _split(interpreter: str, argv: List[str]) -> Tuple[Optional[Program], str]:
             if letter in "cm":
                 before = argv[1:index] + ([word[:position]] if position > 1 else [])
                 rest = argv[index + 1 :] if value else argv[index + 2 :]
-                return _named(interpreter, before, letter, value or (follows or [""])[0], rest)
+                return _named(interpreter, before, letter, [value] if value else follows, rest)
             if letter in "hV?":
                 return None, "it runs no program"
             if letter in "WX":
@@ -117,10 +117,11 @@ def _split(interpreter: str, argv: List[str]) -> Tuple[Optional[Program], str]:
 
 
 def _named(
-    interpreter: str, options: List[str], letter: str, value: str, rest: List[str]
+    interpreter: str, options: List[str], letter: str, values: List[str], rest: List[str]
 ) -> Tuple[Optional[Program], str]:
-    if not value:
+    if not values:
         return None, "it runs no program"
+    (value,) = values
     if letter == "c" and value.startswith(HELPERS):
         return None, "it is a helper of multiprocessing"
     return Program(interpreter, options, "code" if letter == "c" else "module", value, rest), ""

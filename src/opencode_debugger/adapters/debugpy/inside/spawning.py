@@ -23,6 +23,9 @@ LONGEST = 1000
 """characters of a command that an event shows"""
 
 
+Send = Callable[[str, Dict[str, Any]], None]
+
+
 class State:
     """What a process and all that it starts are told once."""
 
@@ -30,7 +33,8 @@ class State:
         self.installed = False
         self.config: Optional[Dict[str, Any]] = None
         """how children are to be started; None if they are not debugged"""
-        self.send: Callable[[str, Dict[str, Any]], None] = lambda kind, body: None
+        self.send: Send = lambda kind, body: None
+        self.send_now: Send = lambda kind, body: None
         self.rejoin: Callable[[], None] = lambda: None
         """run in a forked child that is to be debugged"""
 
@@ -39,12 +43,13 @@ STATE = State()
 _originals: Dict[str, Any] = {}
 
 
-def install(send: Callable[[str, Dict[str, Any]], None]) -> None:
+def install(send: Send, send_now: Send) -> None:
     """Once per process; debugging children is switched on later, by `STATE.config`."""
-    STATE.send = send
+    STATE.send, STATE.send_now = send, send_now
     if STATE.installed:
         return
     STATE.installed = True
+    _quiet_pydevd()
     _wrap("_posixsubprocess", "fork_exec", _fork_exec)
     subprocess = sys.modules.get("subprocess")
     if hasattr(subprocess, "_fork_exec"):
@@ -58,6 +63,13 @@ def install(send: Callable[[str, Dict[str, Any]], None]) -> None:
         ("execve", _execve),
     ):
         _wrap("os", name, wrapper)
+
+
+def _quiet_pydevd() -> None:
+    """In a program that was attached to, pydevd may have wrapped them too: its children wait for an answer for ever."""
+    monkey = sys.modules.get("_pydev_bundle.pydev_monkey")
+    if monkey is not None:
+        monkey._get_apply_arg_patching = lambda: False  # type: ignore[attr-defined]
 
 
 def _wrap(module_name: str, name: str, wrapper: Callable[[Any], Any]) -> None:
@@ -140,9 +152,9 @@ def _forkpty(original: Any) -> Any:
 def _execv(original: Any) -> Any:
     def execv(*args: Any) -> Any:
         command, plan = _plan(lambda: ([args[0]], args[1], None, False))
+        _replacing(command)
         if plan is None:
             return original(*args)
-        _replacing(command)
         return _originals["execve"](plan.executable, plan.argv, plan.environment)
 
     return execv
@@ -151,8 +163,8 @@ def _execv(original: Any) -> Any:
 def _execve(original: Any) -> Any:
     def execve(*args: Any) -> Any:
         command, plan = _plan(lambda: ([args[0]], args[1], args[2], False))
+        _replacing(command)
         if plan is not None:
-            _replacing(command)
             args = (plan.executable, plan.argv, plan.environment)
         return original(*args)
 
@@ -169,6 +181,8 @@ class Plan:
         program = command.program
         assert program is not None
         marker = os.fsencode(config["marker"][0])
+        is_script = program.interpreter != command.executable  # one that names its interpreter in its first line
+        named = [program.interpreter, *program.options, program.target, *program.args]
         told = {
             **config,
             "kind": program.kind,
@@ -176,10 +190,11 @@ class Plan:
             "args": program.args,
             "executable": command.executable,
             "command": command.argv,
+            "orig_argv": named if is_script else command.argv,
             "is_marked": marker in environment,
         }
         options = [] if _says_frozen(program.options) else ["-Xfrozen_modules=off"]
-        first = command.argv[0] if program.interpreter == command.executable else program.interpreter
+        first = program.interpreter if is_script else command.argv[0]
         self.executable = program.interpreter
         self.argv: List[str] = [first, *options, *program.options, config["launcher"], *program.args]
         self.environment = {**environment, marker: os.fsencode(config["marker"][1])}
@@ -245,7 +260,8 @@ def _send(pid: int, command: str, why_not: str, comes: bool) -> None:
 
 def _replacing(command: Any) -> None:
     with contextlib.suppress(Exception):
-        STATE.send("replacing", {"command": _shown(command.argv)})
+        if command.is_there:
+            STATE.send_now("replacing", {"command": _shown(command.argv)})
 
 
 def _shown(argv: List[str]) -> str:
