@@ -10,6 +10,7 @@ import pytest
 from relays import Api, Session, line_of, pythons, refusal
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
+NEWEST = pythons("3.11", "3.13")
 Write = Callable[..., Path]
 
 PROGRAM = """
@@ -73,6 +74,12 @@ print("end")
 
 @pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
 def debugged(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    with api.session(python_path=str(request.param)) as session:
+        yield session
+
+
+@pytest.fixture(params=NEWEST.values(), ids=NEWEST.keys())
+def newest(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
     with api.session(python_path=str(request.param)) as session:
         yield session
 
@@ -149,16 +156,16 @@ def test_the_tasks_of_a_running_program(debugged: Session, program: Write) -> No
     assert (main["waits_for"], spots(main["awaiting"], path)) == ("sleep(3600)", [("main", line_of(path, "stay"))])
 
 
-def test_looking_at_a_failed_task_does_not_count_as_handling_it(debugged: Session, program: Write) -> None:
+def test_looking_at_a_failed_task_does_not_count_as_handling_it(newest: Session, program: Write) -> None:
     path = program(PROGRAM.replace("    failed.exception()\n", ""))
-    debugged.break_at(path, "stop")
-    debugged.launch(path)
-    assert by_coroutine(debugged)["fail"]["state"] == "failed"
-    assert debugged.resume()["exit_code"] == 0
-    assert "Task exception was never retrieved" in debugged.output("stderr")
+    newest.break_at(path, "stop")
+    newest.launch(path)
+    assert by_coroutine(newest)["fail"]["state"] == "failed"
+    assert newest.resume()["exit_code"] == 0
+    assert "Task exception was never retrieved" in newest.output("stderr")
 
 
-def test_steps_into_a_new_task_do_not_go_through_the_debugger(debugged: Session, program: Write) -> None:
+def test_steps_into_a_new_task_do_not_go_through_the_debugger(newest: Session, program: Write) -> None:
     path = program(
         """
         import asyncio
@@ -176,14 +183,14 @@ def test_steps_into_a_new_task_do_not_go_through_the_debugger(debugged: Session,
         asyncio.run(main())
         """
     )
-    debugged.break_at(path, "made")
-    stop = debugged.launch(path, fields=["location"])
+    newest.break_at(path, "made")
+    stop = newest.launch(path, fields=["location"])
     for _ in range(60):
         if stop["current_location"]["line"] != line_of(path, "made") and "program" in stop["current_location"]["path"]:
             break
         assert "inside" not in stop["current_location"]["path"]
         assert "pydevd" not in stop["current_location"]["path"]
-        stop = debugged.step("into", fields=["location"])
+        stop = newest.step("into", fields=["location"])
 
 
 def test_each_event_loop_has_its_tasks(session: Session, program: Write) -> None:

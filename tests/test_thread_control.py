@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from relays import Api, Session, line_of, meanwhile, pythons, refusal
+from test_hard_cases_of_threads import listening
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
 NEWEST = pythons("3.11", "3.13")
@@ -316,33 +317,33 @@ def test_the_only_thread_is_continued_as_ever(debugged: Session, program: Write)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_steps_of_one_thread_move_no_other(anywhere: Session, program: Write, scope: str) -> None:
+def test_steps_of_one_thread_move_no_other(debugged: Session, program: Write, scope: str) -> None:
     path = program(MEETING)
-    anywhere.break_at(path, "main", "worker")
-    anywhere.launch(path, stop_scope=scope)
-    known = ids(anywhere)
+    debugged.break_at(path, "main", "worker")
+    debugged.launch(path, stop_scope=scope)
+    known = ids(debugged)
     worker, main = known["Worker-1"], known["MainThread"]
     if scope == "all":
         for thread in (worker, main):
-            here = {row["thread_id"] for row in anywhere.get("/status")["stopped_threads"]}
+            here = {row["thread_id"] for row in debugged.get("/status")["stopped_threads"]}
             if thread not in here:
-                anywhere.resume(thread_id=thread)
-    until(lambda: len(anywhere.get("/status")["stopped_threads"]) == 2)
-    place = anywhere.get(f"/threads/{main}/stacktrace")["frames"][0]
+                debugged.resume(thread_id=thread)
+    until(lambda: len(debugged.get("/status")["stopped_threads"]) == 2)
+    place = debugged.get(f"/threads/{main}/stacktrace")["frames"][0]
     for _ in range(3):
-        stop = anywhere.step("over", thread_id=worker, single_thread=True)
+        stop = debugged.step("over", thread_id=worker, single_thread=True)
         assert (stop["status"], stop["thread_id"]) == ("paused", worker)
-        assert anywhere.get(f"/threads/{main}/stacktrace")["frames"][0] == place
-    stop = anywhere.step("over", thread_id=main, single_thread=True)
+        assert debugged.get(f"/threads/{main}/stacktrace")["frames"][0] == place
+    stop = debugged.step("over", thread_id=main, single_thread=True)
     assert (stop["thread_id"], stop["stop_reason"]) == (main, "step")
     assert stop["current_location"]["line"] == line_of(path, "after")
-    out = anywhere.step("out", thread_id=worker, single_thread=True, wait=10)
+    out = debugged.step("out", thread_id=worker, single_thread=True, wait=10)
     while out["stop_reason"] == "breakpoint":
-        out = anywhere.step("out", thread_id=worker, single_thread=True, wait=10)
+        out = debugged.step("out", thread_id=worker, single_thread=True, wait=10)
     assert out["thread_id"] == worker
     assert out["return_value"]["value"] == "['of the worker', 0, 1]"
-    finish(anywhere)
-    assert anywhere.output() == "done\n"
+    finish(debugged)
+    assert debugged.output() == "done\n"
 
 
 def test_a_step_that_needs_a_halted_thread_waits_and_ends_when_all_go_on(debugged: Session, program: Write) -> None:
@@ -513,10 +514,35 @@ def test_stop_scope_is_the_sessions_unless_the_launch_says_otherwise(api: Api, p
     refusal(400, "INVALID_REQUEST", api.post, "/sessions", {"stop_scope": "process"})
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+def test_threads_of_a_program_that_was_attached_to_are_controlled_alike(
+    debugged: Session, program: Write, tmp_path: Path, scope: str
+) -> None:
+    """Through somebody else's adapter, which knows nothing of single threads."""
+    path = program(TICKING)
+    debugged.break_at(path, "stop")
+    python = Path(debugged.get()["config"]["python_path"])
+    with listening(python, tmp_path / "path", path) as (process, port):
+        stop = debugged.post("/attach", {"port": port, "wait": 20, "stop_scope": scope})
+        known = ids(debugged)
+        assert stop["thread_id"] == known["MainThread"]
+        others = "paused" if scope == "all" else "running"
+        assert states(debugged) == {"MainThread": "paused", "tick-0": others, "tick-1": others}
+        if scope == "thread":
+            stop = debugged.post("/pause", {"thread_id": known["tick-1"], "wait": 10})
+            assert stop["thread_id"] == known["tick-1"]
+        else:
+            debugged.post(f"/threads/{known['tick-0']}/continue")
+        assert states(debugged) == {"MainThread": "paused", "tick-0": "running", "tick-1": "paused"}
+        debugged.evaluate("globals().update(over=True)", thread_id=known["MainThread"])
+        debugged.resume(wait=10)
+        assert process.communicate(timeout=15)[0] == "ticking\nover\n"
+
+
 # Threads that are busy.
 
 
-def test_a_pause_of_a_program_that_is_busy_in_a_call_says_in_which(anywhere: Session, program: Write) -> None:
+def test_a_pause_of_a_program_that_is_busy_in_a_call_says_in_which(debugged: Session, program: Write) -> None:
     path = program(
         """
         import time
@@ -530,19 +556,19 @@ def test_a_pause_of_a_program_that_is_busy_in_a_call_says_in_which(anywhere: Ses
         nap()
         """
     )
-    anywhere.launch(path, wait=False)
-    anywhere.wait_for_output("asleep")
-    (thread,) = ids(anywhere).values()
+    debugged.launch(path, wait=False)
+    debugged.wait_for_output("asleep")
+    (thread,) = ids(debugged).values()
     place = f"{path}:{line_of(path, 'nap')}"
     for body in ({"wait": 0.3}, {"wait": 0.3, "thread_id": thread}):
-        answer = anywhere.post("/pause", body)
+        answer = debugged.post("/pause", body)
         assert (answer["status"], answer["timed_out"]) == ("running", True)
         assert f"Thread {thread} 'MainThread' is in nap ({place})" in answer["message"]
-    stack = anywhere.get(f"/threads/{thread}/stacktrace")
+    stack = debugged.get(f"/threads/{thread}/stacktrace")
     assert stack["running"] is True
     assert [frame["name"] for frame in stack["frames"]] == ["nap", "<module>"]
     assert stack["frames"][0]["line"] == line_of(path, "nap")
-    refusal(404, "THREAD_NOT_FOUND", anywhere.get, "/threads/987654/stacktrace")
+    refusal(404, "THREAD_NOT_FOUND", debugged.get, "/threads/987654/stacktrace")
 
 
 def test_with_stop_scope_thread_a_busy_thread_does_not_pause_and_says_why(debugged: Session, program: Write) -> None:

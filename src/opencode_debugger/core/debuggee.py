@@ -147,9 +147,16 @@ class Debuggee:
         self.touch()
         self.log.add("thread", {"reason": reason, "thread_id": thread_id})
         if reason == "exited":
-            for run in [run for run in self._runs if run.thread_id == thread_id]:
-                run.end_of_thread()
-                self._runs.remove(run)
+            self._thread_ended(thread_id)
+
+    def _thread_ended(self, thread_id: int) -> None:
+        self.stops.pop(thread_id, None)
+        self.stacks.pop(thread_id, None)
+        if self.stop is not None and self.stop.thread_id == thread_id:  # it was busy in code that is not traced
+            self.stop = self.next_focus(thread_id) or self.stop
+        for run in [run for run in self._runs if run.thread_id == thread_id]:
+            run.end_of_thread()
+            self._runs.remove(run)
 
     def on_module(self, reason: str, module: dict[str, Any]) -> None:
         if module.get("path"):
@@ -341,6 +348,10 @@ class Debuggee:
         self._runs.append(run)
         self.touch()
         return run
+
+    def run_of(self, thread_id: int | None) -> Run:
+        """The run of one thread, or of all, that is under way already or is taken for that from now on."""
+        return next((run for run in self._runs if run.thread_id == thread_id), None) or self.new_run(None, thread_id)
 
     def _forget_places(self) -> None:
         self.changes += 1

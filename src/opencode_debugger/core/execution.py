@@ -191,8 +191,8 @@ class Execution:
         """What a pause waits for: where threads stop together, or none is named, any stop will do."""
         debuggee = self._debuggee
         if debuggee.stop_scope == "thread" and thread_id is not None:
-            return debuggee.new_run(thread_id=thread_id)
-        return debuggee.run if debuggee.is_going else debuggee.new_run()
+            return debuggee.run_of(thread_id)
+        return debuggee.run if debuggee.is_going else debuggee.run_of(None)
 
     async def _why_not(self, thread_id: int | None) -> str:
         """What a thread is busy with that did not pause, as far as it can be seen."""
@@ -255,7 +255,10 @@ class Execution:
         else:
             outcome = await run.wait(seconds)
             timed_out = not run.is_over and seconds > 0
-        answer = await self._reporter.report(outcome or self._debuggee.stop, fields, budget)
+        shown = outcome or self._debuggee.stop
+        if isinstance(shown, Stop):
+            shown.is_told = True
+        answer = await self._reporter.report(shown, fields, budget)
         if timed_out:
             answer["timed_out"] = True
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:

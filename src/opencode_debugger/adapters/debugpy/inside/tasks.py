@@ -131,7 +131,7 @@ def listed(start: int, count: int) -> Dict[str, Any]:
     for task in found:
         if id(task) not in _made:
             _made[id(task)] = Made(task, None)
-    found.sort(key=lambda task: (task.done(), _made[id(task)].number))
+    found.sort(key=lambda task: (_is_done(task), _made[id(task)].number))
     shown = found[start : start + count]
     return {"tasks": [_described(asyncio, task) for task in shown], "total": len(found)}
 
@@ -180,15 +180,15 @@ def _described(asyncio: Any, task: Any) -> Dict[str, Any]:
     made = _made.get(id(task))
     thread = _thread_of(task)
     is_current = thread is not None and _attempt(lambda: asyncio.current_task(_loop(task))) is task
-    coroutine = _attempt(task.get_coro)
+    coroutine = _attempt(lambda: task.get_coro())
     chain = _running(coroutine, thread) if is_current else _chain(coroutine)
     return {
         "id": made.number if made else 0,
-        "name": _text(_attempt(task.get_name)),
+        "name": _text(_attempt(lambda: task.get_name())),
         "state": _state(task, is_current),
         "coroutine": _text(getattr(coroutine, "__qualname__", type(coroutine).__name__)),
         "awaiting": [_place(*frame) for frame in chain],
-        "waits_for": None if task.done() or is_current else _waits_for(asyncio, task, coroutine),
+        "waits_for": None if _is_done(task) or is_current else _waits_for(asyncio, task, coroutine),
         "created": _created(task, made),
         "thread_id": _dap_id(thread),
         "is_current": is_current,
@@ -207,10 +207,14 @@ def _text(value: Any) -> str:
     return encodable(clip(value, TEXT)[0]) if isinstance(value, str) else ""
 
 
+def _is_done(task: Any) -> bool:
+    return bool(_attempt(lambda: task.done()))
+
+
 def _state(task: Any, is_current: bool) -> str:
-    if task.cancelled():
+    if _attempt(lambda: task.cancelled()):
         return "cancelled"
-    if task.done():
+    if _is_done(task):
         # Not by exception(): that would count as having looked at it, and asyncio would not tell of it any more.
         return "finished" if getattr(task, "_exception", None) is None else "failed"
     return "running" if is_current else "pending"
@@ -275,10 +279,10 @@ def _waits_for(asyncio: Any, task: Any, coroutine: Any) -> str:
         return "its turn"
     if isinstance(waiter, asyncio.Task):
         made = _made.get(id(waiter))
-        return "task %d '%s'" % (made.number if made else 0, _text(_attempt(waiter.get_name)))
+        return "task %d '%s'" % (made.number if made else 0, _text(_attempt(lambda: waiter.get_name())))
     children = getattr(waiter, "_children", None)
     if isinstance(children, list):
-        return "%d of %d gathered tasks" % (sum(not child.done() for child in children), len(children))
+        return "%d of %d gathered tasks" % (sum(not _is_done(child) for child in children), len(children))
     frames = _frames(coroutine)
     return _known_wait(frames[0]) if frames and _is_asyncio(frames[0].f_globals.get("__name__")) else "a future"
 
