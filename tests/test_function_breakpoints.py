@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from relays import Api, Session, line_of, pythons, refusal
+from test_error_codes import listening
 
 Write = Callable[..., Path]
 
@@ -407,3 +408,45 @@ def test_they_are_kept_for_the_project(api: Api, main: Path) -> None:
             second.delete(f"/breakpoints/{id}")
     with api.session(project_root=root) as third:
         assert listed(third) == {}
+
+
+def test_a_program_that_was_attached_to_stops_in_functions_and_on_exceptions_until_it_is_left(
+    session: Session, program: Write
+) -> None:
+    path = program(
+        """
+        class Bad(Exception):
+            pass
+
+
+        def answer(question):
+            try:
+                raise Bad(question)  # @raise
+            except Bad:
+                return question.upper()
+
+
+        while question := input():
+            print(answer(question), flush=True)
+        """
+    )
+    with listening(path) as (process, port):
+        assert process.stdin and process.stdout
+
+        def ask(text: bytes) -> None:
+            assert process.stdin
+            process.stdin.write(text + b"\n")
+            process.stdin.flush()
+
+        session.post("/breakpoints", {"function": "answer"})
+        session.post("/exception-breakpoints", {"exceptions": ["Bad"], "condition": "exc.args[0] == 'first'"})
+        session.post("/attach", {"host": "127.0.0.1", "port": port})
+        ask(b"first")
+        stop = session.get("/report", wait=20)
+        assert (stop["hit_breakpoint_ids"], stop["current_location"]["line"]) == (["bp_1"], 6)
+        stop = session.resume()
+        assert (stop["hit_breakpoint_ids"], stop["current_location"]["line"]) == (["ex_1"], line_of(path, "raise"))
+        assert (stop["exception"]["type"], stop["exception"]["message"]) == ("Bad", "first")
+        session.delete()
+        ask(b"second")
+        assert [process.stdout.readline(), process.stdout.readline()] == [b"FIRST\n", b"SECOND\n"]

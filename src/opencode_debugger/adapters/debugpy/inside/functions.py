@@ -17,7 +17,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from . import breakpoints
-from .names import Name, code_tree, first_line, qualified, same_method
+from .names import Name, code_tree, file_of, first_line, qualified, same_method
 
 FIRST_ID = 1000000000
 """Ids of function breakpoints begin here, those of combinations of breakpoints on one line at twice that."""
@@ -100,6 +100,7 @@ def install(send: Callable[[str, Dict[str, Any]], None]) -> None:
 
     consolidate = pydevd.PyDB.consolidate_breakpoints
     remove_all = PyDevdAPI.remove_all_breakpoints
+    disconnect = PyDevdAPI.request_disconnect
 
     def consolidate_breakpoints(self: Any, file: str, by_id: Any, by_file: Any) -> None:
         consolidate(self, file, by_id, by_file)
@@ -114,6 +115,12 @@ def install(send: Callable[[str, Dict[str, Any]], None]) -> None:
         if _entries:
             py_db.on_breakpoints_changed()
 
+    def request_disconnect(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Nobody is there any more who would let the program go on."""
+        clear()
+        return disconnect(self, *args, **kwargs)
+
+    PyDevdAPI.request_disconnect = request_disconnect
     pydevd.PyDB.consolidate_breakpoints = consolidate_breakpoints
     PyDevdAPI.remove_all_breakpoints = remove_all_breakpoints
 
@@ -265,7 +272,7 @@ def _canonical(path: str) -> str:
 def _modules_of(filename: str) -> Set[str]:
     found = set()
     for name, module in list(sys.modules.items()):
-        if getattr(module, "__file__", None) == filename:
+        if file_of(module) == filename:
             found.add(name)
     return found
 

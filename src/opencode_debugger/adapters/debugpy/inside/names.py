@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import gc
 import os
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Iterator, List, Optional, Set, Tuple
 
 LOCALS = "<locals>"
@@ -37,8 +37,9 @@ class Name:
             return "yes"
         if given[-len(real) :] == real and len(given) > len(real):
             head = given[: -len(real)]
-            is_known = _is_path(filename, head) or any(self.is_in_module(name, qualname, is_own) for name in modules)
-            return "yes" if is_known else "module"
+            if _is_path(filename, head) or any(self.is_in_module(name, qualname, is_own) for name in modules):
+                return "yes"
+            return None if modules else "module"
         raw = qualname.split(".")
         if is_own and len(given) > 1 and len(raw) > 1 and raw[-2] != LOCALS:
             return "class"
@@ -51,7 +52,8 @@ class Name:
 
     def means_owner(self, kind: type) -> bool:
         """Whether it is a name of a method of this class."""
-        full = [*str(kind.__module__).split("."), *_split(kind.__qualname__, self._has_locals)]
+        module, qualname = class_name(kind)
+        full = [*module.split("."), *_split(qualname, self._has_locals)]
         owner = self._parts[:-1]
         return bool(owner) and full[-len(owner) :] == owner
 
@@ -61,7 +63,7 @@ class Name:
             return []
         found = []
         for kind in gc.get_objects():
-            if isinstance(kind, type) and kind.__name__ == self._parts[-2] and self.means_owner(kind):
+            if issubclass(type(kind), type) and self.means_owner(kind):
                 code = method_code(kind, self.last)
                 if code is not None:
                     found.append(code)
@@ -131,18 +133,31 @@ def same_method(name: Name, frame: Any) -> bool:
     if not code.co_argcount:
         return False
     first = frame.f_locals.get(code.co_varnames[0])
-    kind = first if isinstance(first, type) else type(first)
-    return any(name.means_owner(base) and method_code(base, name.last) is code for base in _mro(kind))
+    kind = first if issubclass(type(first), type) else type(first)
+    return any(name.means_owner(base) and method_code(base, name.last) is code for base in mro(kind))
 
 
-def _mro(kind: type) -> Tuple[type, ...]:
+def mro(kind: type) -> Tuple[type, ...]:
+    """As Python itself sees it: a metaclass may have its own ideas, and run code for them."""
     found: Tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
     return found
 
 
+def class_name(kind: type) -> Tuple[str, str]:
+    """Its module and its qualified name, in the same way."""
+    return str(type.__dict__["__module__"].__get__(kind)), str(type.__dict__["__qualname__"].__get__(kind))
+
+
+def file_of(module: Any) -> Any:
+    """The file of a module, without waking one that is loaded only when somebody looks at it."""
+    if not issubclass(type(module), ModuleType):
+        return None
+    return object.__getattribute__(module, "__dict__").get("__file__")
+
+
 def method_code(kind: type, name: str) -> Optional[CodeType]:
     """The code of a method, looked up without running anything of the class."""
-    for base in _mro(kind):
+    for base in mro(kind):
         attributes = type.__dict__["__dict__"].__get__(base)
         if name in attributes:
             return _code_of(attributes[name], name)

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
 from . import breakpoints
+from .names import class_name, mro
 
 MODES = ("raised", "uncaught", "user_unhandled")
 _TABLES = {
@@ -43,16 +44,12 @@ class Rule:
             return True
         known = self._known.get(kind)
         if known is None:
-            known = self._known[kind] = any(_is_named(base, self.names) for base in _mro(kind))
+            known = self._known[kind] = any(_is_named(base, self.names) for base in mro(kind))
         return known
 
 
-def _mro(kind: type) -> Any:
-    return type.__dict__["__mro__"].__get__(kind)
-
-
 def _is_named(kind: type, names: List[List[str]]) -> bool:
-    full = [*str(kind.__module__).split("."), *kind.__qualname__.split(".")]
+    full = ".".join(class_name(kind)).split(".")
     return any(full[-len(name) :] == name for name in names)
 
 

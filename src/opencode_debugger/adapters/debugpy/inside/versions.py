@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Any, Dict, List, Optional, Tuple
 
+from .names import file_of
+
 _loaded: Dict[str, Tuple[float, int]] = {}
 _real: Dict[str, str] = {}
 """names under which files were loaded, by their real paths"""
@@ -17,7 +19,7 @@ def install() -> None:
     from importlib.machinery import SourceFileLoader
 
     for module in list(sys.modules.values()):  # what was loaded before is taken to be as it is now
-        path = getattr(module, "__file__", None)
+        path = file_of(module)
         if isinstance(path, str) and path.endswith(".py"):
             remember(path)
     original = SourceFileLoader.path_stats
