@@ -52,11 +52,8 @@ CALLS: dict[str, list[tuple[str, str, Any]]] = {
     "threads": [("GET", "/threads", None)],
     "stack_trace": [("GET", "/stacktrace", None), ("GET", "/threads/1/stacktrace", None)],
     "scopes": [("GET", "/scopes", None), ("GET", "/frames/0/scopes", None)],
-    "variables": [
-        ("GET", "/variables?variables_reference=1000", None),
-        ("GET", "/variables/1000", None),
-        ("GET", "/frames/0/variables/1000/children", None),
-    ],
+    "variables": [("GET", "/variables?variables_reference=1000", None), ("GET", "/variables/1000", None)],
+    "children": [("GET", "/frames/0/variables/1000/children", None)],
     "frame_variables": [("GET", "/frames/0/variables", None)],
     "evaluate": [("POST", "/evaluate", {"expression": "1"})],
 }

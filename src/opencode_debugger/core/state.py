@@ -38,6 +38,7 @@ ALLOWED: dict[str, frozenset[State]] = {
     "stack_trace": ONLY_PAUSED,
     "scopes": ONLY_PAUSED,
     "variables": ONLY_PAUSED,
+    "children": ONLY_PAUSED,
     "frame_variables": ONLY_PAUSED,
     "evaluate": ONLY_PAUSED,
 }
@@ -49,6 +50,7 @@ SAID: dict[str, str] = {
     "stack_trace": "get the stack trace",
     "scopes": "get scopes",
     "variables": "get variables",
+    "children": "get variables",
     "frame_variables": "get variables",
 }
 
