@@ -45,10 +45,12 @@ class Travel:
         thread_id: int | None = None,
         **options: Any,
     ) -> dict[str, Any]:
+        before = self._debuggee.stop
         if target is not None:
-            return await self._step_into(target, thread_id, **options)
+            return await self._with_natives(before, await self._step_into(target, thread_id, **options))
         if count == 1:
-            return await self._execution.step(operation, thread_id, **options)
+            answer = await self._execution.step(operation, thread_id, **options)
+            return await self._with_natives(before, answer) if operation == "step_into" else answer
         check_fields(options.get("fields"))
         journey = await self._set_out(operation, thread_id, most=count)
         answer = await self._go(operation, journey["token"], thread_id, **options)
@@ -63,6 +65,23 @@ class Travel:
         answer = await self._go("step_into", journey["token"], thread_id, **options)
         done = await self._adapter.journey(journey["token"], end=self._debuggee.state is not State.RUNNING)
         return {**answer, "target": journey["target"], "target_reached": bool(done.get("met"))}
+
+    async def _with_natives(self, before: Stop | None, answer: dict[str, Any]) -> dict[str, Any]:
+        """A step into a line that only went on to the next says what it called that is not Python."""
+        after = self._debuggee.stop
+        if before is None or after is None or after.reason != "step" or before.thread_id != after.thread_id:
+            return answer
+        if (
+            len(before.frames) != len(after.frames)
+            or not after.frames
+            or before.frames[0]["name"] != after.frames[0]["name"]
+        ):
+            return answer
+        with contextlib.suppress(RelayError):
+            functions = await self._adapter.natives(after.frames[0]["id"], before.frames[0]["line"])
+            if functions:
+                answer |= {"native_frame": True, "native_functions": functions}
+        return answer
 
     async def step_targets(self, frame_id: int = 0, thread_id: int | None = None) -> dict[str, Any]:
         """The calls on the line at which a frame is, in the order in which they are made."""

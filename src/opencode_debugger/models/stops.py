@@ -77,6 +77,8 @@ class Stepped(StopReport):
     steps: int | None = doc("How many steps were made, if more than one was asked for.", 5)
     target: StepTarget | None = doc("The call that was to be stepped into.")
     target_reached: bool | None = doc("Whether the program is in it now.", True)
+    native_frame: bool | None = doc("True after step-into if the line called code that is not Python.", True)
+    native_functions: list[str] | None = doc("What it called; it has run to its end.", ["math.sqrt"])
 
 
 class SteppedUntil(StopReport):

@@ -366,6 +366,9 @@ class DebugpyAdapter:
     async def step_targets(self, frame: int) -> dict[str, Any]:
         return dict(await self._in_frame(frame, "step_targets"))
 
+    async def natives(self, frame: int, line: int) -> list[str]:
+        return list((await self._in_frame(frame, "natives", line=line))["functions"])
+
     async def set_out(
         self, frame: int, most: int = 1, until: str | None = None, target: str | int | None = None
     ) -> dict[str, Any]:

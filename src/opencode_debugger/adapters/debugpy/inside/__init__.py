@@ -22,6 +22,7 @@ from . import (
     forks,
     handles,
     interrupts,
+    natives,
     raised,
     stepping,
     stops,
@@ -245,6 +246,10 @@ def _step_targets(reply: handles.Reply) -> Any:
     return {"line": frame.f_lineno, "targets": targets.Line(frame).described()}
 
 
+def _natives(reply: handles.Reply, line: int) -> Any:
+    return {"functions": natives.called(_frame(), line)}
+
+
 def _set_out(reply: handles.Reply, token: int, most: int, until: Optional[str], target: Any) -> Any:
     """What the next step of this thread goes on with."""
     frame = _frame()
@@ -294,6 +299,7 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "counts": _counts,
     "interrupt": _interrupt,
     "step_targets": _step_targets,
+    "natives": _natives,
     "set_out": _set_out,
     "journey": _journey,
     "visit": _visit,
