@@ -53,11 +53,8 @@ CALLS: dict[str, list[tuple[str, str, Any]]] = {
     "stack_trace": [("GET", "/stacktrace", None)],
     "tasks": [("GET", "/tasks", None)],
     "scopes": [("GET", "/scopes", None), ("GET", "/frames/0/scopes", None)],
-    "variables": [
-        ("GET", "/variables?variables_reference=1000", None),
-        ("GET", "/variables/1000", None),
-        ("GET", "/frames/0/variables/1000/children", None),
-    ],
+    "variables": [("GET", "/variables?variables_reference=1000", None), ("GET", "/variables/1000", None)],
+    "children": [("GET", "/frames/0/variables/1000/children", None)],
     "frame_variables": [("GET", "/frames/0/variables", None)],
     "evaluate": [("POST", "/evaluate", {"expression": "1"})],
     "set_variable": [("POST", "/variables/1000/set", {"name": "x", "value": "1"})],

@@ -398,3 +398,48 @@ def test_a_line_without_code_is_refused_as_for_a_breakpoint(api: Api, travel: Pa
         refusal(400, "INVALID_REQUEST", session.post, "/run-to", {"line": 1, "text": "x"})
         refusal(400, "INVALID_REQUEST", session.post, "/run-to", {})
         assert at(travel, session.get("/report"), "call")
+
+
+@ALL
+def test_a_step_into_c_goes_on_and_says_so(api: Api, program: Callable[..., Path], version: str) -> None:
+    path = program(
+        """
+        import math
+
+        def own(x):
+            return x
+
+        root = math.sqrt(16)  # @module
+        items = sorted([3, 1], key=abs)  # @builtin
+        word = "abc"
+        upper = word.upper()  # @method
+        plain = root + 1  # @plain
+        same = own(len(items))  # @own
+        done = 1
+        """
+    )
+    with stopped(api, version, path, "module") as session:
+        report = session.step("into")
+        assert at(path, report, "builtin")
+        assert (report["native_frame"], report["native_functions"]) == (True, ["math.sqrt"])
+        assert "sorted" in session.step("into")["native_functions"]
+        session.step("into")
+        report = session.step("into")
+        assert (at(path, report, "plain"), report["native_functions"]) == (True, ["word.upper"])
+        report = session.step("into")
+        assert (at(path, report, "own"), "native_frame" in report) == (True, False)
+        report = session.step("into")
+        assert (report["current_location"]["function"], "native_frame" in report) == ("own", False)
+
+
+def test_a_breakpoint_on_the_first_line_is_hit_before_the_answer(
+    session: Session, program: Callable[..., Path]
+) -> None:
+    path = program("x = 1\ny = 2\nz = 3\n")
+    session.break_at(path, 1, 2, 3)
+    report = session.launch(path, wait=True)
+    for line in (1, 2, 3):
+        assert (report["status"], report["current_location"]["line"]) == ("paused", line)
+        assert session.get("/status")["location"]["line"] == line
+        report = session.resume()
+    assert report["status"] == "terminated"

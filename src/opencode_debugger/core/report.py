@@ -114,6 +114,7 @@ class Reporter:
             report["source"] = excerpt(answer["source"], stop.location["line"])
         if answer.get("calls"):
             report["native_frame"] = True
+            report |= {"native_functions": answer["natives"]} if answer["natives"] else {}
             report.setdefault("note", NATIVE.format(line=stop.stepped_from))
         if watched and "watches" in answer:
             report["watches"] = self._watches.look(stop, watched, answer["watches"])

@@ -59,6 +59,7 @@ class StopReport(Described):
     return_value: ReturnValue | None = doc("What the function returned that was just left, as by step-out.")
     returned: list[ReturnValue] | None = doc("What functions returned that a step ran, the last value of each.")
     native_frame: bool | None = doc("True after a step into a line that calls only native code.", True)
+    native_functions: list[str] | None = doc("What it called that is not Python; it has run to its end.", ["math.sqrt"])
     hit_breakpoint_ids: list[str] | None = doc("Breakpoints that were hit.", ["bp_1"])
     source: list[SourceLine] | None = doc("Source lines around the location.")
     locals: list[Variable] | None = doc("Local variables, within the budget.")

@@ -29,6 +29,7 @@ from . import (
     joining,
     leaving,
     loaded,
+    natives,
     passed,
     raised,
     returned,
@@ -300,6 +301,7 @@ def _report(
             answer["source"] = sources.bounded(sources.of_frame(frame))["lines"]
         if stepped_from is not None:
             answer["calls"] = calls.on_line(frame.f_code, stepped_from)
+            answer["natives"] = natives.called(frame, stepped_from)
         return answer
 
 
