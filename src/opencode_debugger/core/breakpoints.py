@@ -159,7 +159,8 @@ class BreakpointTable:
 
     async def _draft(self, item: dict[str, Any], index: int, adapter: Adapter) -> Breakpoint:
         given = item.get("path")
-        path = self._resolve(given, index, bool(item.get("relative_ok"))) if given else ""
+        field = "file" if item.get("relative_ok") else "source.path"
+        path = self.resolve(given, f"breakpoints[{index}].{field}") if given else ""
         line, text = item.get("line") or 0, None
         if item.get("text") is not None:
             line, text = await find_line(path, item["text"], item.get("occurrence"), adapter)
@@ -174,16 +175,16 @@ class BreakpointTable:
             text=text,
         )
 
-    def _resolve(self, path: str, index: int, relative_ok: bool) -> str:
+    def resolve(self, path: str, field: str) -> str:
+        """An absolute path; `field` is where the client gave it."""
         if os.path.isabs(path):
             return os.path.normpath(path)
         if self.project_root is not None:
             return os.path.normpath(os.path.join(self.project_root, path))
-        field_name = "file" if relative_ok else "source.path"
         raise RelayError(
             "INVALID_REQUEST",
             "Request validation failed",
-            errors=[{"field": f"breakpoints[{index}].{field_name}", "message": "Path must be absolute", "value": path}],
+            errors=[{"field": field, "message": "Path must be absolute", "value": path}],
             suggestion="Give an absolute path, or create the session with a project_root",
         )
 

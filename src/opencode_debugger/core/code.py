@@ -25,7 +25,7 @@ WHOSE = (
 
 class Code:
     def __init__(self, config: Config, debuggee: Debuggee, starting: Starting) -> None:
-        self._root = config.project_root
+        self._config = config
         self._debuggee = debuggee
         self._starting = starting
 
@@ -78,9 +78,9 @@ class Code:
 
     async def own_path(self, parameter: str, given: str) -> str:
         """The absolute path of a file of the session; others are refused."""
-        if not os.path.isabs(given) and self._root is None:
+        if not os.path.isabs(given) and self._config.project_root is None:
             raise invalid_parameter(parameter, given, "Path must be absolute", "Give the absolute path of the file")
-        path = os.path.normpath(os.path.join(self._root or "/", given))
+        path = os.path.normpath(os.path.join(self._config.project_root or "/", given))
         if not await self._is_ours(path):
             raise RelayError(
                 "FORBIDDEN", f"{path[:500]} is not a file of this session", path=path[:500], suggestion=WHOSE
@@ -94,7 +94,7 @@ class Code:
     async def _is_ours(self, path: str) -> bool:
         """Where links lead decides: one in the project does not open the rest of the disk."""
         real = os.path.realpath(path)
-        if self._root is not None and _is_inside(real, os.path.realpath(self._root)):
+        if self._config.project_root is not None and _is_inside(real, os.path.realpath(self._config.project_root)):
             return True
         script = (self._starting.program or {}).get("script")
         known = {script, *self._debuggee.modules, *self._frame_paths()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -150,6 +150,16 @@ class ExceptionPlacement:
         self._adapter = adapter
         self._changing = changing
         self._table: ExceptionTable = debuggee.exceptions
+
+    def exported(self, place: Callable[[str], str]) -> list[dict[str, Any]]:
+        """Those that clients asked for: what a launch brings is part of the launch."""
+        asked = [known for known in self._table.all() if not known.from_launch]
+        return [{name: known.to_dict()[name] for name in ("filters", "exceptions", "condition")} for known in asked]
+
+    async def take_over(self, exported: list[dict[str, Any]]) -> list[str]:
+        for item in exported:
+            self._table.place(draft_of(item, self._adapter.check_expression))
+        return []
 
     async def put(self, filters: list[str], **wishes: Any) -> dict[str, Any]:
         draft = draft_of({"filters": filters, **wishes}, self._adapter.check_expression)

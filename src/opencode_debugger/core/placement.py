@@ -50,7 +50,8 @@ class Placement:
         """Those of another session; says of which nothing, or nothing yet, has come."""
         warnings = []
         for index, definition in enumerate(definitions):
-            where = f"{(definition.get('source') or {}).get('path')}:{definition.get('line')}"
+            place = f"{(definition.get('source') or {}).get('path')}:{definition.get('line')}"
+            where = definition.get("function") or place
             try:
                 (draft,) = await self._table.check([item_of(definition)], False, self._adapter)
             except RelayError as error:
@@ -60,7 +61,7 @@ class Placement:
                 warnings.append(f"Breakpoint at {where} was left out: {error.message}")
                 continue
             self._table.place(draft)
-            if draft.is_pending:
+            if draft.is_pending and not draft.function:
                 warnings.append(f"Breakpoint at {where} waits for its file, which does not exist")
         self._watch_missing_files()
         return warnings

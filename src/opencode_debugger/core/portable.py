@@ -50,6 +50,7 @@ def collect(
             "pythonpath": [place(path) for path in config.pythonpath],
             "timeout_minutes": round(config.timeout_seconds / 60) if config.timeout_seconds else None,
             "stop_on_entry": config.stop_on_entry,
+            "stop_scope": config.stop_scope,
         },
         "launch": _launch(launch, config, place, include_env) if launch is not None else None,
         **{name: part.take(place) for name, part in parts.items()},

@@ -67,7 +67,7 @@ class Session:
         self.adapter.spell = self.spelling.spelled
         self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
         self.parts = self._parts()
-        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement, config.project_root)
+        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
         self.operations = self._operations()
         self.family.listen()
 
@@ -75,6 +75,8 @@ class Session:
         """What goes along when the session is cloned or exported, besides configuration and launch."""
         return {
             "breakpoints": Part(self.placement.exported, self.placement.take_over),
+            "exception_breakpoints": Part(self.placement.exceptions.exported, self.placement.exceptions.take_over),
+            "watches": Part(self.watches.exported, self.watches.take_over),
         }
 
     def _operations(self) -> dict[str, Callable[..., Any]]:

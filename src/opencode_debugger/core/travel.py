@@ -25,14 +25,11 @@ FOREVER = 10 * 365 * 86400.0
 
 
 class Travel:
-    def __init__(
-        self, debuggee: Debuggee, adapter: Adapter, execution: Execution, placement: Placement, project_root: str | None
-    ) -> None:
+    def __init__(self, debuggee: Debuggee, adapter: Adapter, execution: Execution, placement: Placement) -> None:
         self._debuggee = debuggee
         self._adapter = adapter
         self._execution = execution
         self._placement = placement
-        self._root = project_root
         self._leaving: set[asyncio.Task[None]] = set()
 
     # Steps that go on by themselves inside the program, and what came of them.
@@ -130,7 +127,9 @@ class Travel:
     ) -> dict[str, Any]:
         check_fields(fields)
         place = self._debuggee.require_stop("run_to").location
-        path = self._resolve(path, relative_ok) if path else (place or {}).get("path")
+        if path:
+            path = self._debuggee.breakpoints.resolve(path, "file" if relative_ok else "source.path")
+        path = path or (place or {}).get("path")
         if path is None:
             raise invalid_parameter("line", str(line), "The program is not in a file now", "Give a file as well")
         if text is not None:
@@ -142,19 +141,6 @@ class Travel:
         if run.outcome is not None:
             await asyncio.wait([leaving])
         return {**answer, "target": {"path": draft.path, "line": draft.line}, "reached": _is_at(run.outcome, draft)}
-
-    def _resolve(self, path: str, relative_ok: bool) -> str:
-        if os.path.isabs(path):
-            return path
-        if self._root is not None:
-            return os.path.join(self._root, path)
-        field = "file" if relative_ok else "source.path"
-        raise RelayError(
-            "INVALID_REQUEST",
-            "Request validation failed",
-            errors=[{"field": field, "message": "Path must be absolute", "value": path}],
-            suggestion="Give an absolute path, or create the session with a project_root",
-        )
 
     async def _run_with_visit(self, path: str, line: int) -> tuple[Run, asyncio.Task[None]]:
         """The line is forgotten when the run is over, however it ends and whoever waits for that."""

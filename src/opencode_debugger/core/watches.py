@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,12 +68,13 @@ class Watches:
     def expressions(self) -> list[str]:
         return [watch.expression for watch in self._watches.values()]
 
-    def exported(self) -> list[dict[str, str]]:
+    def exported(self, place: Callable[[str], str]) -> list[dict[str, str]]:
         return [{"expression": watch.expression, "name": watch.name} for watch in self._watches.values()]
 
-    def restore(self, exported: list[dict[str, str]]) -> None:
+    async def take_over(self, exported: list[dict[str, str]]) -> list[str]:
         for item in exported:
             self._put(item["expression"], item.get("name"))
+        return []
 
     async def add(self, expression: str, name: str | None = None) -> dict[str, Any]:
         """The same expression again is the same watch. While the program is paused its value comes with it."""

@@ -8,8 +8,18 @@ from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
 
 from .breakpoints import BreakpointRequest
 from .documented import Described, doc
+from .exception_breakpoints import ExceptionBreakpointRequest
 from .fields import Argument, PathText, ShortText, problem
-from .requests import EnvironmentName, ImportPaths, LaunchRequest, RequestModel, check_one_interpreter
+from .requests import (
+    STOP_SCOPE,
+    EnvironmentName,
+    ImportPaths,
+    LaunchRequest,
+    RequestModel,
+    StopScope,
+    check_one_interpreter,
+)
+from .watches import WatchRequest
 
 FORMAT = "opencode-debugger/session"
 VERSION = 1
@@ -24,6 +34,7 @@ class ConfigDocument(RequestModel):
     pythonpath: ImportPaths = Field(default=[], description="Folders to import from.")
     timeout_minutes: int | None = Field(None, ge=1, le=1440, description="Minutes without activity until it expires.")
     stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
+    stop_scope: StopScope = Field("all", description=STOP_SCOPE)
 
     @model_validator(mode="after")
     def one_interpreter(self) -> Self:
@@ -68,8 +79,10 @@ class ImportSessionRequest(RequestModel):
     config: ConfigDocument = Field(default_factory=ConfigDocument, description="Settings of the session.")
     launch: LaunchDocument | None = Field(None, description="What a launch without a program starts.")
     breakpoints: list[BreakpointRequest] = Field(default=[], max_length=10_000, description="Breakpoints.")
-    watches: list[Any] = Field(default=[], max_length=1000, description="Watched expressions.")
-    exception_breakpoints: dict[str, Any] | None = Field(None, description="Which exceptions stop the program.")
+    watches: list[WatchRequest] = Field(default=[], max_length=50, description="Watched expressions.")
+    exception_breakpoints: list[ExceptionBreakpointRequest] = Field(
+        default=[], max_length=1000, description="Which exceptions stop the program."
+    )
     project_root: PathText | None = Field(
         None, description="Root of the project here, in place of config.project_root. Not part of an export."
     )
@@ -104,11 +117,11 @@ class ImportSessionRequest(RequestModel):
 
     def params(self) -> dict[str, Any]:
         launch = self.launch.model_dump(exclude=set(HOW_TO_RUN)) if self.launch else None
-        parts: dict[str, Any] = {"breakpoints": [definition(bp) for bp in self.breakpoints]}
-        if self.watches:
-            parts["watches"] = self.watches
-        if self.exception_breakpoints is not None:
-            parts["exception_breakpoints"] = self.exception_breakpoints
+        parts: dict[str, Any] = {
+            "breakpoints": [definition(bp) for bp in self.breakpoints],
+            "watches": [watch.params() for watch in self.watches],
+            "exception_breakpoints": [each.params() for each in self.exception_breakpoints],
+        }
         return {
             "name": self.name,
             "config": self.config.model_dump(exclude_none=True),
@@ -133,5 +146,5 @@ class SessionDocument(Described):
     config: dict[str, Any] = doc("Settings of the session; paths inside of project_root without it.", None, ...)
     launch: dict[str, Any] | None = doc("What was launched last; values of env only with include_env.")
     breakpoints: list[dict[str, Any]] = doc("Breakpoints as they are set.", None, ...)
-    watches: list[Any] | None = doc("Watched expressions.")
-    exception_breakpoints: dict[str, Any] | None = doc("Which exceptions stop the program.")
+    watches: list[dict[str, Any]] = doc("Watched expressions.", None, ...)
+    exception_breakpoints: list[dict[str, Any]] = doc("Which exceptions stop the program.", None, ...)

@@ -57,7 +57,7 @@ class Import:
         return placed
 
     def _options(self, config: dict[str, Any]) -> dict[str, Any]:
-        options = {name: config[name] for name in ("timeout_minutes", "stop_on_entry") if name in config}
+        options = {name: config[name] for name in ("timeout_minutes", "stop_on_entry", "stop_scope") if name in config}
         return options | self._interpreter(config, "config")
 
     def _interpreter(self, given: dict[str, Any], where: str) -> dict[str, Any]:
