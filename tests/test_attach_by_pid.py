@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from relays import Api, Relay, Session, line_of, pythons, refusal
+from relays import Api, ApiError, Relay, Session, line_of, pythons, refusal
 from targets import Target, attach, listening, running, stopped, wait_until
 
 Write = Callable[..., Path]
@@ -350,6 +351,23 @@ def test_a_program_in_native_code_is_given_up_in_time_and_unharmed(session: Sess
         stopped(session)
         session.post("/detach")
         assert target.finish() == (0, "debugged\n", "")
+
+
+def test_giving_up_again_and_again_does_not_harm_a_program_nor_the_next_session(
+    api: Api, program: Write, tmp_path: Path
+) -> None:
+    """gdb and the loading of the debugger are given up wherever they are."""
+    script = program(THREADS)
+    with running(script, str(tmp_path / "over"), python=PYTHONS.get("3.8", Path(sys.executable))) as target:
+        for _ in range(3):
+            with api.session() as session, contextlib.suppress(ApiError):
+                session.post("/attach", {"pid": target.pid, "connect_timeout": 1})
+        wait_until(lambda: "TracerPid:\t0\n" in Path(f"/proc/{target.pid}/status").read_text(), 60)
+        with api.session() as session:
+            session.break_at(script, "here")
+            assert attach(session, target, wait=30)["status"] == "paused"
+        (tmp_path / "over").touch()
+        assert target.finish() == (0, "[0, 1, 2, 3]\n", "")
 
 
 def test_a_program_that_ends_while_it_is_attached_to(session: Session, program: Write) -> None:

@@ -40,7 +40,10 @@ def wait_until(true: Callable[[], Any], seconds: float = 10) -> None:
 
 CALLS: dict[str, list[tuple[str, str, Any]]] = {
     "launch": [("POST", "/launch", {"code": "pass"})],
-    "attach": [("POST", "/attach", {"port": 1})],
+    "attach": [("POST", "/attach", {"port": 1}), ("POST", "/attach", {"pid": 1})],
+    "restart": [("POST", "/restart", None)],
+    "detach": [("POST", "/detach", None)],
+    "terminate": [("POST", "/terminate", None)],
     "continue": [("POST", "/continue", None), ("POST", "/threads/1/continue", None)],
     "pause": [("POST", "/pause", None)],
     "step_over": [("POST", "/step-over", None)],

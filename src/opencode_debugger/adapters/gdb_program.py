@@ -21,10 +21,15 @@ OLDEST = 14
 PACKAGE = "gdb_for_pwndbg"
 HOW_TO = 'Install one with: pip install "opencode-debugger[native]", or name one in OPENCODE_DEBUG_GDB_PATH'
 
+Ladder = tuple[tuple[signal.Signals, float], ...]
+
 _VERSION = re.compile(r"^GNU gdb .*?(\d+)\.\d+\S*$", re.MULTILINE)
 _ASKING = 10.0
-_LADDER = ((signal.SIGINT, 2.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
-"""How gdb is ended when its time is up. Interrupted or asked, it puts everything back and lets the program go."""
+_WORKING = 60.0
+_KILL = ((signal.SIGKILL, 10.0),)
+_INTERRUPT = ((signal.SIGINT, 30.0), (signal.SIGINT, 30.0), *_KILL)
+"""How a gdb is ended that is stuck. Interrupted, it puts everything back and lets the program go; ended in any other
+way while the program makes a call for it, SIGTERM included, it would leave the program to crash."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +79,13 @@ def _usable(command: tuple[str, ...], environment: dict[str, str]) -> Gdb | None
 
 
 def _ask_version(command: tuple[str, ...], environment: dict[str, str]) -> int | None:
-    code, said = _run([*command, "-nx", "--version"], environment, _ASKING)
+    code, said = _run([*command, "-nx", "--version"], environment, _ASKING, _KILL)
     found = _VERSION.search(said)
     return int(found[1]) if code == 0 and found else None
 
 
-def run_script(gdb: Gdb, script: str, page: bytes, seconds: float) -> tuple[int | None, str]:
-    """Its exit code (none if its time was up) and all that it said. Whatever happens, gdb is gone afterwards.
+def run_script(gdb: Gdb, script: str, page: bytes) -> tuple[int | None, str]:
+    """Its exit code (none if it was stuck) and all that it said. Whatever happens, gdb is gone afterwards.
 
     The script finds `page` as a file of that name where it runs.
     """
@@ -88,11 +93,11 @@ def run_script(gdb: Gdb, script: str, page: bytes, seconds: float) -> tuple[int 
         Path(folder, "script").write_text(script)
         Path(folder, "page").write_bytes(page)
         command = [*gdb.command, "-nx", "-nh", "-q", "-batch", "--readnever", "-x", "script"]
-        return _run(command, gdb.environment, seconds, folder)
+        return _run(command, gdb.environment, _WORKING, _INTERRUPT, folder)
 
 
 def _run(
-    command: list[str], environment: dict[str, str], seconds: float, folder: str | None = None
+    command: list[str], environment: dict[str, str], seconds: float, ladder: Ladder, folder: str | None = None
 ) -> tuple[int | None, str]:
     # Its own Python, if it has one, would otherwise look for modules where ours are.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENCODE_"))}
@@ -111,18 +116,18 @@ def _run(
             return None, str(error)
         OWN.add(process.pid)
         try:
-            code = _wait(process, seconds)
+            code = _wait(process, seconds, ladder)
         finally:
             OWN.discard(process.pid)
         output.seek(0)
         return code, output.read().decode("utf-8", "replace")
 
 
-def _wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+def _wait(process: subprocess.Popen[bytes], seconds: float, ladder: Ladder) -> int | None:
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
-        for number, patience in _LADDER:
+        for number, patience in ladder:
             process.send_signal(number)
             try:
                 process.wait(patience)

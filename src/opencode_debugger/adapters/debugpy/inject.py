@@ -153,8 +153,17 @@ async def inject(pid: int, gdb_path: str | None, delivery: Delivery, token: str,
     places = {"pid": pid, "waits": waits(found), "page": PAGE, "size": 2 * PAGE, "text_at": TEXT_AT}
     script = SCRIPT % {**dict.fromkeys(FUNCTIONS, 0), **found, **places}
     gdb = await asyncio.to_thread(gdb_program.find, gdb_path)
-    code, said = await asyncio.to_thread(gdb_program.run_script, gdb, script, page, seconds)
-    check_result(pid, code, said, seconds)
+    work = asyncio.create_task(asyncio.to_thread(gdb_program.run_script, gdb, script, page))
+    _at_work.add(work)
+    work.add_done_callback(_at_work.discard)
+    # Whoever waits may give up; gdb is not to be disturbed: it lets the program go as soon as it is through.
+    await asyncio.wait([work], timeout=seconds)
+    if not work.done():
+        raise TimeoutError
+    check_result(pid, *work.result())
+
+
+_at_work: set[asyncio.Task[tuple[int | None, str]]] = set()
 
 
 def waits(found: dict[str, int]) -> str:
@@ -178,12 +187,12 @@ def machine_code(found: dict[str, int]) -> bytes:
     return before + text + call("PyRun_SimpleString") + after
 
 
-def check_result(pid: int, code: int | None, said: str, seconds: float) -> None:
+def check_result(pid: int, code: int | None, said: str) -> None:
     result = _RESULT.search(said)
     if result is not None and result[2] == "0":
         return
     if code is None:
-        raise RelayError("ATTACH_TIMEOUT", f"Process {pid} could not be reached within {seconds:g} s; it runs on")
+        raise RelayError("ATTACH_TIMEOUT", f"gdb got stuck with process {pid}")
     refused = _PTRACE.search(said)
     if refused is not None:
         raise RelayError(
