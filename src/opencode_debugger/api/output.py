@@ -12,7 +12,7 @@ from ..models.queries import EventsQuery, OutputQuery, OutputStreamQuery
 from ..models.streams import EventPage, OutputCleared, OutputPage
 from .answers import SESSION, answers, ask
 from .parameters import SessionId, tagged
-from .sse import LAST_EVENT_ID, STREAMED, EventStream, follow
+from .sse import LAST_EVENT_ID, STREAMED, follow
 
 router = tagged("Output")
 
@@ -43,7 +43,7 @@ async def clear_output(request: Request, session_id: SessionId) -> Response:
     "/sessions/{session_id}/output/stream",
     operation_id="streamOutput",
     summary="Stream output",
-    response_class=EventStream,
+    response_class=Response,
     responses=STREAMED,
     openapi_extra={"parameters": [LAST_EVENT_ID]},
 )

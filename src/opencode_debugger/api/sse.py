@@ -15,6 +15,7 @@ from ..models.envelope import to_json
 from ..models.queries import OutputStreamQuery
 from .answers import SESSION, answers, relay_of
 
+EVENT_STREAM = "text/event-stream"
 KEEP_ALIVE = 15
 PAGE = 200
 LONGEST_ID = 4096
@@ -25,13 +26,25 @@ LAST_EVENT_ID: dict[str, Any] = {
     "description": "Id of the last event that was read: the stream goes on after it. Browsers send it by themselves.",
     "schema": {"type": "string", "maxLength": LONGEST_ID, "pattern": "^[A-Za-z0-9_=-]*$"},
 }
-
+EVENT: dict[str, Any] = {
+    "type": "object",
+    "description": "One event of the stream.",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"type": "string", "enum": ["output", "dropped", "cleared", "terminated", "error"]},
+        "data": {"type": "string", "description": "JSON, such as an entry of the output."},
+        "id": {"type": "string", "description": "Cursor behind it, for Last-Event-ID."},
+    },
+}
 STREAMED = answers(dict, *SESSION, "INVALID_SESSION_STATE", description="Events, until the program ends")
-STREAMED[200] = {"description": STREAMED[200]["description"]}
+STREAMED[200] = {
+    "description": STREAMED[200]["description"],
+    "content": {EVENT_STREAM: {"schema": EVENT}},
+}
 
 
 class EventStream(StreamingResponse):
-    media_type = "text/event-stream"
+    media_type = EVENT_STREAM
 
 
 async def follow(request: Request, session_id: str, query: OutputStreamQuery) -> EventStream:
@@ -50,7 +63,7 @@ class Following:
         self._options = {"limit": PAGE, **({"category": category} if category else {})}
 
     async def page(self, cursor: str | None, timeout: float = 0) -> dict[str, Any]:
-        params = {**self._options, "timeout": timeout, **({"cursor": cursor} if cursor else {})}
+        params = {**self._options, "timeout": timeout, **({"cursor": cursor} if cursor is not None else {})}
         answer = await self._relay.call(self._session_id, "follow_output", params)
         return dict(msgspec.json.decode(answer))
 

@@ -9,7 +9,7 @@ from ..adapters.waiting import Reader
 from ..errors import RelayError
 from .debuggee import Debuggee
 from .run import Run
-from .state import ENDED, State
+from .state import ENDED, LIVE, State, wrong_state
 from .stops import Outcome
 
 FIRST_LOOK, LAST_LOOK = 0.005, 0.1
@@ -29,10 +29,11 @@ class Input:
 
     def send(self, text: str, eof: bool) -> int:
         """To a program of ours, running or paused. Says how many bytes it was."""
-        if self._debuggee.state in ENDED:
-            stdin = self._debuggee.require_adapter().stdin
-            raise closed("The program has ended", stdin.pending if stdin else None)
-        self._debuggee.require("stdin")
+        state = self._debuggee.state
+        if state in ENDED:
+            raise closed("The program has ended", self.pending)
+        if state not in LIVE:
+            raise wrong_state("stdin", state, LIVE)
         data = text.encode()
         self._require_stdin().send(data, eof)
         self._debuggee.output.answered()

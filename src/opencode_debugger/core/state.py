@@ -39,7 +39,6 @@ ALLOWED: dict[str, frozenset[State]] = {
     "run_to": ONLY_PAUSED,
     "threads": LIVE,
     "tasks": LIVE,
-    "stdin": LIVE,
     "stack_trace": ONLY_PAUSED,
     "scopes": ONLY_PAUSED,
     "variables": ONLY_PAUSED,
@@ -91,8 +90,12 @@ def require(operation: str, state: State) -> None:
     allowed = ALLOWED.get(operation)
     if allowed is None or state in allowed:
         return
+    raise wrong_state(operation, state, allowed)
+
+
+def wrong_state(operation: str, state: State, allowed: frozenset[State]) -> RelayError:
     wanted = " or ".join(sorted(allowed))
-    raise RelayError(
+    return RelayError(
         "INVALID_SESSION_STATE",
         f"Cannot {SAID.get(operation, operation.replace('_', '-'))}: session is not {wanted}",
         current_state=str(state),
