@@ -56,25 +56,6 @@ def test_ten_sessions_have_ids_of_their_own_and_are_listed_with_their_status(ten
     assert [listed[id]["name"] for id in ids] == [f"number {number}" for number in range(10)]
 
 
-def test_ten_programs_are_paused_at_once_and_each_has_its_own_values(ten: list[Session], program: Write) -> None:
-    path = program("import sys\nown = sys.argv[1]\nprint(own)  # @here\n")
-    for number, session in enumerate(ten):
-        session.break_at(path, "here")
-        session.launch(path, args=[str(number)])
-    listed = {item["session_id"]: item["status"] for item in ten[0].api.get("/sessions", limit=1000)["items"]}
-    assert {listed[session.id] for session in ten} == {"paused"}
-    assert [session.evaluate("own")["result"] for session in ten] == [repr(str(number)) for number in range(10)]
-    assert [session.resume()["exit_code"] for session in ten] == [0] * 10
-
-
-def test_a_removed_breakpoint_does_not_pause_any_more(session: Session, files: tuple[Path, Path]) -> None:
-    main, shop = files
-    inner, last = *session.break_at(shop, "inner"), *session.break_at(main, "print")
-    assert place(session.launch(main)) == (str(shop), inner["line"])
-    session.delete(f"/breakpoints/{inner['id']}")
-    assert place(session.resume()) == (str(main), last["line"])
-
-
 def test_steps_go_over_into_and_out_across_files(session: Session, files: tuple[Path, Path]) -> None:
     main, shop = files
     session.break_at(main, "call")

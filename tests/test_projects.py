@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from relays import Api, Session, line_of, pythons, refusal
 
-VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 FEW = pythons("3.8", "3.11", "3.12", "3.13")
 OLD_AND_NEW = pythons("3.8", "3.13")
 
@@ -41,92 +40,6 @@ def about(session: Session, path: Path, **options: Any) -> dict[str, Any]:
 @pytest.fixture(params=FEW.values(), ids=FEW.keys())
 def python(request: pytest.FixtureRequest) -> Path:
     return Path(request.param)
-
-
-# Flow 3.1, on every version.
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_basic_session_on_every_version(api: Api, version: str, program: Callable[..., Path]) -> None:
-    """Flow 3.1 of the user story, step by step."""
-    installed = pythons(*VERSIONS)
-    if version not in installed:
-        pytest.skip(f"Python {version} is not installed")
-    path = program(
-        """
-        import sys
-
-        def greet(name):
-            text = "hello " + name  # @greet
-            return text  # @return
-
-        print(greet("world"), "%d.%d" % sys.version_info[:2])
-        """
-    )
-    created = api.post("/sessions", {"python_path": str(installed[version])})
-    assert created["status"] == "created"
-    session = Session(api, created["session_id"])
-    placed = session.post("/breakpoints", {"source": {"path": str(path)}, "line": line_of(path, "greet")})
-    assert (placed["breakpoint_id"], placed["verified"]) == ("bp_1", True)
-    assert session.post("/launch", {"script": str(path)})["status"] in ("running", "paused")
-    session.get("/report", wait=20)
-    status = session.get("/status")
-    assert (status["status"], status["reason"]) == ("paused", "breakpoint")
-    assert status["location"]["line"] == line_of(path, "greet")
-    frames = session.get("/stacktrace")["frames"]
-    assert [frame["name"] for frame in frames] == ["greet", "<module>"]
-    variables = session.get(f"/frames/{frames[0]['id']}/variables")["variables"]
-    assert [(row["name"], row["value"], row["type"]) for row in variables] == [("name", "'world'", "str")]
-    evaluated = session.evaluate("name.upper()")
-    assert (evaluated["result"], evaluated["type"]) == ("'WORLD'", "str")
-    step = session.post("/step-over")
-    assert (step["status"], step["current_location"]["line"]) == ("paused", line_of(path, "return"))
-    assert session.post("/continue")["status"] in ("running", "terminated")
-    session.get("/report", wait=20)
-    status = session.get("/status")
-    assert (status["status"], status["exit_code"]) == ("terminated", 0)
-    assert session.output() == f"hello world {version}\n"
-    assert session.delete()["deleted"] is True
-
-
-# Flow 3.3.
-
-
-def test_a_program_with_arguments_environment_and_folder(session: Session, program: Callable[..., Path]) -> None:
-    """Flow 3.3 of the user story: python train.py --epochs 10 --data ./data.csv"""
-    path = program(
-        """
-        import argparse
-        import os
-
-        parser = argparse.ArgumentParser()
-        parser.add_argument("--epochs", type=int)
-        parser.add_argument("--data")
-        options = parser.parse_args()
-        with open(options.data) as file:
-            rows = file.read().splitlines()
-        device = os.environ["CUDA_VISIBLE_DEVICES"]
-        print(options.epochs, rows, device, os.environ["LABEL"])  # @print
-        """,
-        "project/train.py",
-    )
-    (path.parent / "data.csv").write_text("1\n2\n")
-    session.break_at(path, "print")
-    stop = session.post(
-        "/launch",
-        {
-            "script": "train.py",
-            "args": ["--epochs", "10", "--data", "./data.csv"],
-            "env": {"CUDA_VISIBLE_DEVICES": "0", "LABEL": "with spaces  and = ünïcode"},
-            "cwd": str(path.parent),
-            "wait": 20,
-        },
-    )
-    assert stop["program"]["script"] == str(path)
-    assert (session.locals()["rows"], session.locals()["device"]) == ("['1', '2']", "'0'")
-    assert session.evaluate("options.epochs")["result"] == "10"
-    assert session.resume()["exit_code"] == 0
-    assert session.output() == "10 ['1', '2'] 0 with spaces  and = ünïcode\n"
 
 
 # Environments.
