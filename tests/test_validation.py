@@ -138,6 +138,7 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "console": "internalConsole",
         "python_args": [],
         "just_my_code": False,
+        "debug_subprocesses": False,
         "wait": 2.5,
     }
 
@@ -147,6 +148,7 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
     [
         ("stop_on_exception", 1),
         ("stop_on_exception", "always"),
+        ("debug_subprocesses", 1),
         ("stop_on_exception", []),
         ("console", "xterm"),
         ("args", "a"),

@@ -105,9 +105,7 @@ class BreakpointTable:
         for bp in self._by_key.values():
             if bp.id == breakpoint_id:
                 return bp
-        raise RelayError(
-            "BREAKPOINT_NOT_FOUND", f"Breakpoint '{breakpoint_id}' not found", breakpoint_id=breakpoint_id
-        )
+        raise RelayError("BREAKPOINT_NOT_FOUND", f"Breakpoint '{breakpoint_id}' not found", breakpoint_id=breakpoint_id)
 
     async def check(self, items: list[dict[str, Any]], strict: bool, adapter: Adapter) -> list[Breakpoint]:
         """Drafts that are good to place; raises for the first that is not, so that a batch is all or nothing."""

@@ -229,4 +229,3 @@ class Debuggee:
             self.state, self.stop = State.PAUSED, stop
             self.log.add("stopped", stop.to_event())
             self.run.finish(stop)
-
