@@ -140,6 +140,7 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "just_my_code": False,
         "stdin_inputs": [],
         "stdin_eof": False,
+        "debug_subprocesses": False,
         "wait": 2.5,
     }
 
@@ -149,6 +150,7 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
     [
         ("stop_on_exception", 1),
         ("stop_on_exception", "always"),
+        ("debug_subprocesses", 1),
         ("stop_on_exception", []),
         ("console", "xterm"),
         ("args", "a"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import secrets
 import time
 from collections.abc import Callable
@@ -41,8 +42,9 @@ class Family:
         self.on_change: Callable[[str, dict[str, Any]], None] = lambda method, params: None
         """told of children that come and go"""
         self._parents: dict[str, str] = {}
-        self._pids: dict[str, tuple[int, float]] = {}
-        """of children: their process, and when they came"""
+        self._pids: dict[str, int] = {}
+        self._called: dict[int, float] = {}
+        """processes whose debugger has called lately, and when: what their parents say of them may come later"""
         self._expected: dict[int, asyncio.Future[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -80,7 +82,7 @@ class Family:
     def _brief(self, child: Session) -> dict[str, Any]:
         summary = child.summary()
         brief = {name: summary[name] for name in ("session_id", "name", "status", "program")}
-        return {**brief, "pid": self._pids[child.id][0]}
+        return {**brief, "pid": self._pids[child.id]}
 
     def output_note(self, session: Session) -> dict[str, Any]:
         """Children write into the pipes of the program."""
@@ -100,22 +102,25 @@ class Family:
             why_not = notice["why_not"]
             message = f"Subprocess spawned but not attached: {why_not}." if why_not else NOT_ENABLED
             self._announce(parent, pid, command, None, message)
-        elif not self._has_come(pid) and pid not in self._expected:
-            self._later(self._expect(parent, pid, command))
+        elif pid not in self._expected and time.monotonic() - self._called.get(pid, -math.inf) > RECENT:
+            self._expected[pid] = asyncio.get_running_loop().create_future()
+            self._later(self._expect(parent, pid, command, self._expected[pid]))
 
-    def _has_come(self, pid: int) -> bool:
-        recent = time.monotonic() - RECENT
-        return any(known == pid and came > recent for known, came in self._pids.values())
+    def _has_called(self, pid: int) -> None:
+        now = time.monotonic()
+        self._called = {known: when for known, when in self._called.items() if when > now - RECENT}
+        self._called[pid] = now
+        expected = self._expected.get(pid)
+        if expected is not None and not expected.done():
+            expected.set_result(None)
 
-    async def _expect(self, parent: Session, pid: int, command: str) -> None:
+    async def _expect(self, parent: Session, pid: int, command: str, called: asyncio.Future[None]) -> None:
         """Says so if it never comes: it may end before, or run something that is no Python after all."""
-        arrived: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._expected[pid] = arrived
         watched = Watched(pid, is_kept=False)
         try:
-            either: list[asyncio.Future[Any]] = [arrived, watched.ended]
+            either: list[asyncio.Future[Any]] = [called, watched.ended]
             await asyncio.wait(either, timeout=CALL, return_when=asyncio.FIRST_COMPLETED)
-            if not arrived.done():
+            if not called.done():
                 what = "it ended before its debugger called" if watched.ended.done() else "its debugger did not call"
                 self._announce(parent, pid, command, None, f"Subprocess spawned but not attached: {what}.")
         finally:
@@ -140,13 +145,13 @@ class Family:
         try:
             async with asyncio.timeout(HANDSHAKE):
                 about = await arrival.introduce()
+                self._has_called(about["pid"])
                 await self._join(arrival, about)
         except Exception as error:
             arrival.let_go()
-            expected = not isinstance(error, (RelayError, TimeoutError))
-            logger.warning("a child could not be debugged: %s", error or "it took too long", exc_info=expected)
+            reason = str(error) if isinstance(error, RelayError) else _why(error)
+            logger.warning("a child could not be debugged: %s", reason)
             if about:
-                reason = error.message if isinstance(error, RelayError) else "it did not answer in time"
                 message = f"Subprocess spawned but not attached, it runs on freely: {reason}."
                 self._announce(self._parent_of(about), about["pid"], _command(about), None, message)
 
@@ -154,10 +159,14 @@ class Family:
         parent = self._parent_of(about)
         child = self._new_session(parent, about)
         await child.placement.restore([])
-        await child.starting.join(arrival, about, parent.starting)
+        try:
+            await child.starting.join(arrival, about, parent.starting)
+        except BaseException:
+            child.placement.close()
+            raise
         self.members[child.id] = child
         self._parents[child.id] = parent.id
-        self._pids[child.id] = (about["pid"], time.monotonic())
+        self._pids[child.id] = about["pid"]
         self.on_change("child", child.describe())
         message = f"Subprocess spawned and attached as session {child.id}."
         self._announce(parent, about["pid"], _command(about), child.id, message)
@@ -165,7 +174,7 @@ class Family:
 
     def _parent_of(self, about: dict[str, Any]) -> Session:
         """The session of the process that started it, or the program's if that is not debugged."""
-        by_pid = {pid: id for id, (pid, _) in self._pids.items() if self.members[id].state not in ENDED}
+        by_pid = {pid: id for id, pid in self._pids.items() if self.members[id].state not in ENDED}
         return self.members[by_pid.get(about["ppid"], self.root.id)]
 
     def _new_session(self, parent: Session, about: dict[str, Any]) -> Session:
@@ -188,9 +197,6 @@ class Family:
         return child
 
     def _announce(self, parent: Session, pid: int, command: str, session_id: str | None, message: str) -> None:
-        expected = self._expected.get(pid)
-        if expected is not None and not expected.done():
-            expected.set_result(None)
         parent.debuggee.log.add(
             "subprocess_spawned",
             {
@@ -216,6 +222,7 @@ class Family:
             if parent == child.id:
                 self._parents[id] = above
         del self.members[child.id], self._pids[child.id]
+        child.placement.close()
         self.on_change("child_gone", {"session_id": child.id})
 
     async def end(self, session_id: str | None, reason: str, **options: Any) -> dict[str, Any]:
@@ -235,6 +242,13 @@ class Family:
                 if member is not self.root:
                     member.placement.close()
                     member.debuggee.ending = reason
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "it did not answer in time"
+    logger.error("while a child was welcomed", exc_info=error)
+    return f"{type(error).__name__} in the relay"
 
 
 def _command(about: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...dap.channel import Channel
+from ...errors import RelayError
 from ..conversation import Conversation
 from .probe import Probe
 
@@ -22,7 +23,10 @@ class ChildArrival:
 
     async def introduce(self) -> dict[str, Any]:
         talk = Conversation(self.channel, self._allowed, INTRODUCTION)
-        return dict(await Probe(talk, INTRODUCTION).aside("about"))
+        about = await Probe(talk, INTRODUCTION).aside("about")
+        if not (isinstance(about.get("pid"), int) and isinstance(about.get("ppid"), int)):
+            raise RelayError("DEBUGPY_ERROR", "A child did not say what it is")
+        return dict(about)
 
     def let_go(self) -> None:
         self.channel.close()
