@@ -189,11 +189,11 @@ def test_open_streams_do_not_keep_the_relay_from_stopping(tmp_path: Path) -> Non
         asking.launch(code=ASKING)
         with stream(silent) as nothing, stream(asking) as events:
             assert next(events).data["output"] == "one\n"
-            started = time.monotonic()
             assert relay.stop() == 0
-            assert time.monotonic() - started < 4.5
             assert list(nothing) == list(events) == []
-    assert "Traceback" not in relay.log.read_text()
+    log = relay.log.read_text()
+    assert "Traceback" not in log
+    assert "timeout graceful shutdown exceeded" not in log
 
 
 def test_a_deleted_session_ends_its_streams(api: Api) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -79,16 +80,18 @@ def test_in_each_interpreter_asking_sleeping_and_paused_are_told_apart(
 ) -> None:
     path = program(
         """
-        import time
+        import os, sys, time
         first = input("first? ")
         print(first)  # @between
-        time.sleep(0.5)
+        while not os.path.exists(sys.argv[1]):
+            time.sleep(0.01)
         second = input("second? ")
         print(second)
         """
     )
     session.break_at(path, "between")
-    asked = session.launch(path, python_path=str(VERSIONS[version]))
+    go = path.with_name("go")
+    asked = session.launch(path, args=[str(go)], python_path=str(VERSIONS[version]))
     assert asked["waiting_for_input"] == {"prompt": "first? "}
     assert session.post("/stdin", {"input": "1\n", "wait": 10})["stop_reason"] == "breakpoint"
     assert session.get("/status")["status"] == "paused"
@@ -97,6 +100,7 @@ def test_in_each_interpreter_asking_sleeping_and_paused_are_told_apart(
     asleep = session.resume(wait=0.2)
     assert (asleep["status"], asleep["timed_out"], "waiting_for_input" in asleep) == ("running", True, False)
     assert session.get("/status")["status"] == "running"
+    go.touch()
     assert session.get("/report", wait=10)["waiting_for_input"] == {"prompt": "second? "}
     assert session.post("/stdin", {"input": "2\n", "wait": 10})["exit_code"] == 0
     assert len(session.events("input_requested")) == 2
@@ -120,16 +124,19 @@ def test_a_step_over_a_question_ends_when_it_is_asked_and_goes_on_when_answered(
 def test_a_stop_while_another_thread_waits_is_a_stop(session: Session, program: Write) -> None:
     path = program(
         """
-        import threading, time
+        import os, sys, threading, time
         threading.Thread(target=input, args=("name? ",), daemon=True).start()
-        time.sleep(0.7)
+        while not os.path.exists(sys.argv[1]):
+            time.sleep(0.01)
         print("working")  # @working
         time.sleep(0.3)
         print("done")  # @done
         """
     )
     session.break_at(path, "working", "done")
-    assert session.launch(path, wait=10)["waiting_for_input"] == {"prompt": "name? "}
+    go = path.with_name("go")
+    assert session.launch(path, args=[str(go)])["waiting_for_input"] == {"prompt": "name? "}
+    threading.Timer(0.3, go.touch).start()
     stop = session.get("/report", wait=10)
     assert (stop["status"], stop["stop_reason"]) == ("paused", "breakpoint")
     assert session.get("/status")["status"] == "paused"
@@ -152,7 +159,7 @@ def test_a_wait_that_begins_while_it_waits_ends_at_once(session: Session) -> Non
 
 def test_everybody_who_waits_is_told(session: Session) -> None:
     code = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
-    session.launch(code=code + "time.sleep(0.6)\ninput('name? ')", wait=False)
+    session.launch(code=code + "time.sleep(1.5)\ninput('name? ')", wait=False)
     with meanwhile(session, lambda other: other.get("/report", wait=20)) as other:
         assert session.get("/report", wait=20)["waiting_for_input"] == {"prompt": "name? "}
         assert other.result(10)["waiting_for_input"] == {"prompt": "name? "}

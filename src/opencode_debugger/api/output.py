@@ -52,7 +52,7 @@ async def stream_output(
 ) -> Response:
     """What the program wrote and writes, as server-sent events, until it ends.
 
-    Events: `output` (its `id` is a cursor), `dropped`, `terminated`, and `error` if the session is gone."""
+    Events: `output` (its `id` is a cursor), `dropped`, `cleared`, `terminated`, and `error` if the session is gone."""
     return await follow(request, session_id, query)
 
 
