@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.installed
 
-.PHONY: setup serve test lint bench lock clean
+.PHONY: setup serve test lint bench coverage lock clean
 
 setup: $(READY)
 	@:
@@ -25,6 +25,9 @@ test: lint
 
 bench: $(READY)
 	@$(BIN)/python bench/run.py $(ARGS)
+
+coverage: $(READY)
+	@$(BIN)/python tests/manifest.py
 
 lock:
 	@PYTHON="$(PYTHON)" sh scripts/lock

@@ -58,6 +58,9 @@ class Api:
     def post(self, path: str, body: Any = None, **params: Any) -> Any:
         return self.request("POST", path, body, **params)
 
+    def patch(self, path: str, body: Any = None, **params: Any) -> Any:
+        return self.request("PATCH", path, body, **params)
+
     def delete(self, path: str, **params: Any) -> Any:
         return self.request("DELETE", path, **params)
 
@@ -99,6 +102,9 @@ class Session:
 
     def post(self, path: str, body: Any = None, **params: Any) -> Any:
         return self.api.post(f"/sessions/{self.id}{path}", body, **params)
+
+    def patch(self, path: str, body: Any = None, **params: Any) -> Any:
+        return self.api.patch(f"/sessions/{self.id}{path}", body, **params)
 
     def delete(self, path: str = "", **params: Any) -> Any:
         return self.api.delete(f"/sessions/{self.id}{path}", **params)

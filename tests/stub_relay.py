@@ -16,6 +16,25 @@ from opencode_debugger.app import create_app
 from opencode_debugger.errors import RelayError
 
 
+class StubProfiles:
+    """Knows none."""
+
+    async def listed(self) -> dict[str, Any]:
+        return {"profiles": [], "total": 0}
+
+    async def get(self, name: str) -> dict[str, Any]:
+        raise RelayError("PROFILE_NOT_FOUND", f"Profile '{name}' not found")
+
+    async def save(self, name: str, wishes: dict[str, Any], replace: bool) -> dict[str, Any]:
+        return {"name": name, "breakpoints": [], "exception_breakpoints": []}
+
+    async def apply(self, name: str, session_id: str, replace: bool) -> dict[str, Any]:
+        return await self.get(name)
+
+    async def delete(self, name: str) -> dict[str, Any]:
+        return await self.get(name)
+
+
 class StubRelay:
     """Remembers the last call and answers with it; sessions named after an error raise it."""
 
@@ -23,6 +42,7 @@ class StubRelay:
         self.last: tuple[str, Any] = ("", None)
         self.status = "healthy"
         self.running = False
+        self.profiles = StubProfiles()
 
     async def create_session(self, options: dict[str, Any]) -> bytes:
         self.last = ("create_session", options)
@@ -32,7 +52,24 @@ class StubRelay:
         self.last = ("list_processes", {"filter": filter, "offset": offset, "limit": limit})
         return b'{"items":[],"total":0,"offset":0,"limit":100,"has_more":false}'
 
-    async def list_sessions(self, status: str | None, offset: int, limit: int) -> bytes:
+    async def import_session(self, given: dict[str, Any]) -> bytes:
+        self.last = ("import_session", given)
+        return b'{"session_id":"sess_2","status":"created","created_at":"2026-01-13T10:30:00.000Z","warnings":[]}'
+
+    async def clone_session(self, session_id: str, name: str | None) -> bytes:
+        self.last = ("clone_session", {"name": name})
+        return b'{"session_id":"sess_2","status":"created","created_at":"2026-01-13T10:30:00.000Z"}'
+
+    async def export_session(self, session_id: str, include_env: bool) -> bytes:
+        self.last = ("export_session", {"include_env": include_env})
+        return b"{}"
+
+    async def update_session(self, session_id: str, changes: dict[str, Any]) -> bytes:
+        return await self.call(session_id, "update_session", changes)
+
+    async def list_sessions(
+        self, status: str | None, offset: int, limit: int, parent_session_id: str | None = None
+    ) -> bytes:
         self.last = ("list_sessions", {"status": status, "offset": offset, "limit": limit})
         return b'{"items":[],"total":0,"offset":0,"limit":100,"has_more":false}'
 
@@ -55,6 +92,17 @@ class StubRelay:
 
     def info(self) -> dict[str, Any]:
         return {"name": "OpenCode Debug Relay Server"}
+
+    def config(self) -> dict[str, Any]:
+        return {"settings": {}, "config_file": "/config.json"}
+
+    async def update_config(self, changes: dict[str, Any], persist: bool) -> dict[str, Any]:
+        self.last = ("update_config", {**changes, "persist": persist})
+        return {**self.config(), "changed": [], "persisted": persist, "warnings": []}
+
+    def shutdown(self, keep_sessions: bool, timeout: float) -> dict[str, Any]:
+        self.last = ("shutdown", {"keep_sessions": keep_sessions, "timeout": timeout})
+        return {"shutting_down": True, "keep_sessions": keep_sessions, "sessions": []}
 
     async def start(self) -> None:
         self.running = True

@@ -22,7 +22,7 @@ from stub_relay import served
 
 from opencode_debugger.errors import CATALOGUE
 
-LATER = {"UNAUTHORIZED", "FORBIDDEN"}
+LATER = {"UNAUTHORIZED"}
 """Tokens come with another feature."""
 
 PROVOKED: set[str] = set()
@@ -193,9 +193,30 @@ def strict_at(path: Path, line: int) -> dict[str, Any]:
     return {"breakpoints": [{"source": {"path": str(path)}, "line": line}], "strict": True}
 
 
-def test_a_function_breakpoint_is_not_supported(session: Session) -> None:
-    error = provoke(400, "NOT_SUPPORTED", session.post, "/breakpoints", {"function": "add"})
+def test_a_strict_breakpoint_on_a_function_that_is_not_there_is_refused(session: Session, sample: Path) -> None:
+    body = {"function": "subtract", "file": str(sample), "strict": True}
+    error = provoke(400, "BREAKPOINT_FUNCTION_NOT_FOUND", session.post, "/breakpoints", body)
+    assert error.message == f"No function 'subtract' in {sample}."
+    assert "strict" in error.details["suggestion"]
+
+
+def test_exceptions_that_python_raises_for_itself_are_not_supported(session: Session) -> None:
+    body = {"exceptions": ["StopIteration"]}
+    error = provoke(400, "NOT_SUPPORTED", session.post, "/exception-breakpoints", body)
     assert "line" in error.details["suggestion"]
+
+
+def test_a_profile_that_is_missing_taken_or_damaged_is_told(api: Api, relay: Relay) -> None:
+    error = provoke(404, "PROFILE_NOT_FOUND", api.get, "/breakpoint-profiles/nothing")
+    assert (error.message, error.details["profile"]) == ("Profile 'nothing' not found", "nothing")
+    body = {"name": "taken", "breakpoints": []}
+    api.post("/breakpoint-profiles", body)
+    error = provoke(409, "PROFILE_EXISTS", api.post, "/breakpoint-profiles", body)
+    assert "PUT" in error.details["suggestion"]
+    (relay.data_dir / "profiles" / "taken.json").write_text("{")
+    error = provoke(409, "PROFILE_UNREADABLE", api.get, "/breakpoint-profiles/taken")
+    assert "damaged" in error.message
+    api.delete("/breakpoint-profiles/taken")
 
 
 # Looking.
@@ -224,6 +245,29 @@ def test_references_end_with_the_stop_that_gave_them(paused: Session) -> None:
     assert paused.get("/variables", variables_reference=reference)["variables"]
     paused.step()
     provoke(404, "VARIABLE_NOT_FOUND", paused.get, "/variables", variables_reference=reference)
+
+
+def test_what_cannot_be_set_watched_or_read_says_why(paused: Session, tmp_path: Path) -> None:
+    paused.evaluate("pair = (1, 2)")
+    body = {"expression": "pair[0]", "value": "3"}
+    error = provoke(409, "VARIABLE_NOT_SET", paused.post, "/set-expression", body)
+    assert "item assignment" in error.message
+
+    error = provoke(404, "WATCH_NOT_FOUND", paused.delete, "/watch/w_7")
+    assert (error.details["watch_id"], "/watch" in error.details["suggestion"]) == ("w_7", True)
+
+    error = provoke(404, "EXCEPTION_NOT_FOUND", paused.get, "/exception")
+    assert error.details["stop_reason"] == "breakpoint"
+
+    (tmp_path / "other.py").write_text("secret = 1")
+    error = provoke(403, "FORBIDDEN", paused.get, f"/source?path={tmp_path}/other.py")
+    assert "project_root" in error.details["suggestion"]
+
+
+def test_code_whose_text_nobody_kept_has_no_source(session: Session) -> None:
+    session.launch(code="exec(chr(49) + ' / 0')")
+    error = provoke(404, "SOURCE_NOT_FOUND", session.get, "/source")
+    assert error.details["path"] == "<string>"
 
 
 def test_an_expression_that_does_not_parse_is_refused_with_its_place(paused: Session) -> None:
@@ -363,6 +407,16 @@ def test_an_attached_program_is_debugged_and_left_running(session: Session, answ
         assert process.poll() is None
 
 
+def test_the_stdin_of_an_attached_program_is_not_ours(session: Session, answering: Path) -> None:
+    with listening(answering) as (process, port):
+        session.post("/attach", {"host": "127.0.0.1", "port": port})
+        error = provoke(400, "NOT_SUPPORTED", session.post, "/stdin", {"input": "x\n"})
+        assert "launch" in error.details["suggestion"]
+        assert session.get("/status")["status"] == "running"
+        assert session.get()["waiting_for_input"] is None
+        assert process.poll() is None
+
+
 def test_an_attached_program_that_dies_ends_the_session(session: Session, answering: Path) -> None:
     with listening(answering) as (process, port):
         session.post("/attach", {"host": "127.0.0.1", "port": port})
@@ -439,6 +493,55 @@ def test_a_program_that_is_stopped_from_outside_times_out(small: Api, sample: Pa
         assert error.details["operation"] == "threads"
         os.kill(pid, signal.SIGCONT)
         assert session.get("/threads")["threads"][0]["name"] == "MainThread"
+
+
+# Input.
+
+
+def test_input_that_nobody_can_read_is_refused(session: Session) -> None:
+    session.launch(code="print('done')")
+    error = provoke(409, "STDIN_CLOSED", session.post, "/stdin", {"input": "late\n"})
+    assert (error.message, error.details["unread"]) == ("The program has ended", 0)
+    assert "/report" in error.details["suggestion"]
+
+
+def test_input_that_there_is_no_room_for_is_refused(session: Session, sample: Path) -> None:
+    session.launch(sample, wait=False)
+    session.post("/stdin", {"input": "x" * 9_000_000})
+    error = provoke(409, "STDIN_FULL", session.post, "/stdin", {"input": "y" * 9_000_000})
+    assert (error.details["pending"], error.details["max_pending"]) == (9_000_000, 16 * 1024 * 1024)
+    assert "again" in error.details["suggestion"]
+
+
+# The end of the relay.
+
+
+def test_a_relay_that_shuts_down_says_so_to_whoever_waits(tmp_path: Path) -> None:
+    relay = Relay(tmp_path / "data").start()
+    assert relay.process is not None
+    with Api(relay.base_url) as api:
+        session = api.session()
+        answers: list[ApiError] = []
+
+        def wait() -> None:
+            with Api(relay.base_url) as own:
+                waiting = Session(own, session.id)
+                answers.append(provoke(503, "SHUTTING_DOWN", waiting.get, "/events", cursor=cursor, timeout=60))
+
+        cursor = session.get("/events")["next_cursor"]
+        caller = threading.Thread(target=wait)
+        caller.start()
+        pid = relay.process.pid
+        wait_until(lambda: sum(c.status == "ESTABLISHED" for c in psutil.Process(pid).net_connections("tcp")) > 1)
+        time.sleep(0.2)  # connected; now the request itself
+        api.post("/shutdown", {"keep_sessions": True})
+        caller.join(20)
+        assert relay.process.wait(20) == 0
+    assert len(answers) == 1 and "goes on" in answers[0].message
+    relay.start()
+    with Api(relay.base_url) as api:
+        assert api.get(f"/sessions/{session.id}")["status"] == "created"
+    assert relay.stop() == 0
 
 
 # Requests.

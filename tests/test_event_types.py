@@ -232,6 +232,27 @@ def test_breakpoint_events_tell_new_changed_and_removed(session: Session, progra
     assert all(body["breakpoint"]["verified"] and body["breakpoint"]["line"] == 1 for body in found)
 
 
+def test_exception_breakpoint_events_tell_new_changed_and_removed(session: Session) -> None:
+    for condition in (None, "exc.args"):
+        session.post("/exception-breakpoints", {"exceptions": ["ValueError"], "condition": condition})
+    session.delete("/exception-breakpoints/ex_1")
+    found = bodies(session, "exception_breakpoint")
+    assert [body["reason"] for body in found] == ["new", "changed", "removed"]
+    assert [body["exception_breakpoint"]["condition"] for body in found] == [None, "exc.args", "exc.args"]
+    assert {body["exception_breakpoint"]["id"] for body in found} == {"ex_1"}
+
+
+def test_a_condition_that_raises_is_an_event_of_its_breakpoint(session: Session, program: Write) -> None:
+    path = program("for x in range(3):\n    y = x  # @here\n")
+    session.break_at(path, "here", condition="nothing")
+    session.launch(path)
+    session.resume()
+    body = bodies(session, "breakpoint")[-1]
+    assert (body["reason"], body["error"]) == ("condition_error", "NameError: name 'nothing' is not defined")
+    assert body["breakpoint"]["id"] == "bp_1"
+    assert [body["reason"] for body in bodies(session, "breakpoint")] == ["new", "condition_error"]
+
+
 def test_a_breakpoint_in_a_missing_file_is_verified_when_it_appears(session: Session, tmp_path: Path) -> None:
     path = tmp_path / "later.py"
     bp = {"source": {"path": str(path)}, "line": 2}
@@ -309,6 +330,16 @@ def test_code_of_the_project_and_of_the_library_are_told_apart(session: Session,
     assert library.endswith("textwrap.py")
     found = {body["module"]["path"]: body["module"]["is_user_code"] for body in bodies(session, "module")}
     assert found == {str(path): True, str(inner): True, library: False}
+
+
+def test_a_request_for_input_is_told_once_after_its_prompt(session: Session) -> None:
+    pid = session.launch(code="input('name? ')")["pid"]
+    for _ in range(3):
+        session.get("/status")
+        session.get("/report", wait=5)
+    assert bodies(session, "input_requested") == [{"prompt": "name? ", "pid": pid}]
+    told = [event for event in session.events() if event["type"] in ("output", "input_requested")]
+    assert [event["type"] for event in told] == ["output", "input_requested"]
 
 
 # Cursors.

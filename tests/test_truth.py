@@ -166,7 +166,7 @@ def test_a_step_out_tells_what_the_function_returned(api: Api, python: Path) -> 
         assert session.launch(STEPS)["current_location"]["function"] == "inner"
         first = session.step("out")
         assert (first["current_location"]["function"], first["current_location"]["line"]) == ("middle", 17)
-        assert first["return_value"] == {"type": "int", "value": "6"}
+        assert first["return_value"] == {"type": "int", "value": "6", "function": "inner"}
         second = session.step("over")
         assert second["current_location"]["line"] == 18
         assert "return_value" not in second

@@ -116,15 +116,16 @@ def test_session_options_are_strict(door: Door, body: dict[str, Any]) -> None:
     assert problems(door, "/api/v1/sessions", body).keys() == body.keys()
 
 
-@pytest.mark.parametrize("body", [{}, {"script": "a.py", "module": "b"}, {"script": None}])
-def test_launch_needs_exactly_one_program(door: Door, body: dict[str, Any]) -> None:
+@pytest.mark.parametrize("body", [{"script": "a.py", "module": "b"}, {"script": "a.py", "code": "pass"}])
+def test_launch_takes_no_more_than_one_program(door: Door, body: dict[str, Any]) -> None:
     found = problems(door, f"{SESSION}/launch", body)
     assert found == {"": "Provide exactly one of script, module and code"}
 
 
-def test_launch_needs_a_body(door: Door) -> None:
-    answer = door.client.post(f"{SESSION}/launch")
-    assert answer.json()["error"]["details"]["errors"][0]["message"] == "A JSON body is required"
+@pytest.mark.parametrize("body", [None, {}, {"script": None}])
+def test_launch_without_a_program_is_for_the_session_to_complete(door: Door, body: dict[str, Any] | None) -> None:
+    assert sent(door, f"{SESSION}/launch", body) == ("launch", {})
+    assert sent(door, f"{SESSION}/launch", {"args": ["x"], "wait": 2}) == ("launch", {"args": ["x"], "wait": 2})
 
 
 def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
@@ -134,10 +135,12 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "module": "pytest",
         "args": [],
         "env": {},
-        "stop_on_exception": "uncaught",
         "console": "internalConsole",
         "python_args": [],
         "just_my_code": False,
+        "stdin_inputs": [],
+        "stdin_eof": False,
+        "debug_subprocesses": False,
         "wait": 2.5,
     }
 
@@ -147,6 +150,7 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
     [
         ("stop_on_exception", 1),
         ("stop_on_exception", "always"),
+        ("debug_subprocesses", 1),
         ("stop_on_exception", []),
         ("console", "xterm"),
         ("args", "a"),
@@ -220,13 +224,21 @@ def test_thread_in_the_path_is_continued(door: Door) -> None:
         ("/variables/7?filter=named", "variables", {"variables_reference": 7, "filter": "named"}),
         ("/scopes/7/variables?start=3", "variables", {"variables_reference": 7, "start": 3}),
         ("/breakpoints?verified=false&file=a.py", "list_breakpoints", {"verified": False, "file": "a.py"}),
-        ("/output?category=stderr", "output", {"category": "stderr", "limit": 100}),
+        ("/output?category=stderr", "output", {"category": "stderr", "limit": 100, "timeout": 0}),
         ("/events?cursor=abc&timeout=30", "events", {"cursor": "abc", "limit": 100, "timeout": 30}),
     ],
 )
 def test_each_spelling_reaches_its_operation(door: Door, path: str, operation: str, params: dict[str, Any]) -> None:
     assert door.client.get(SESSION + path).status_code == 200
     assert door.relay.last == (operation, params)
+
+
+@pytest.mark.parametrize("path", ["/stdin", "/input"])
+def test_both_spellings_send_input(door: Door, path: str) -> None:
+    assert sent(door, SESSION + path, {"input": "x\n", "wait": 1}) == (
+        "stdin",
+        {"input": "x\n", "eof": False, "wait": 1},
+    )
 
 
 def test_delete_passes_force(door: Door) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -12,24 +13,32 @@ from starlette.responses import HTMLResponse, Response
 
 from . import __version__
 from .api import (
+    assigning,
     breakpoints,
+    code,
     docs_page,
+    exception_breakpoints,
     execution,
     faults,
     inspection,
     openapi,
     output,
     processes,
+    profiles,
     program,
     server,
     sessions,
+    watches,
 )
 from .api.answers import JsonBytes
 from .api.service import RelayService
 from .auth.guard import Guard, GuardSettings
 from .models.envelope import to_json
 
-ROUTERS = (server, sessions, execution, inspection, program, processes, breakpoints, output)
+ROUTERS = (
+    server, sessions, execution, inspection, watches, assigning, code, program, processes, breakpoints,
+    exception_breakpoints, profiles, output,
+)  # fmt: skip
 DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -54,6 +63,7 @@ def create_app(service: RelayService, settings: GuardSettings) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.relay = service
+    app.state.closing = asyncio.Event()
     # Not include_router: an included router is matched anew, twice, for each request.
     for module in ROUTERS:
         app.router.routes.extend(module.router.routes)

@@ -46,6 +46,15 @@ RUNNER_FIELDS = (
 )
 
 
+AT_ONCE = ("log_level", "max_sessions", "spare_runners")
+CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE})
+"""Settings that can be changed while the relay runs: those of runners for new sessions, the others at once."""
+
+
+def lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
 class ConfigError(Exception):
     """A setting that cannot be used, said in one line."""
 
@@ -110,6 +119,10 @@ class Settings(BaseSettings):
         return self.data_dir / "breakpoints"
 
     @property
+    def profiles_dir(self) -> Path:
+        return self.data_dir / "profiles"
+
+    @property
     def sessions_dir(self) -> Path:
         return self.data_dir / "sessions"
 
@@ -129,7 +142,7 @@ class Settings(BaseSettings):
     @field_validator("log_level", mode="before")
     @classmethod
     def _lower(cls, value: Any) -> Any:
-        return value.lower() if isinstance(value, str) else value
+        return lower(value)
 
     @field_validator("allowed_origins", mode="before")
     @classmethod
@@ -165,7 +178,7 @@ class ConfigFileSource(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         path = _expand(self.current_state.get("data_dir", DEFAULT_DATA_DIR)) / "config.json"
-        content: dict[str, Any] = read_json(path, {}, _check_object)
+        content: dict[str, Any] = read_json(path, {}, check_object)
         known = set(self.settings_cls.model_fields) - {"data_dir"}
         for name in sorted(content.keys() - known):
             log.warning("%s: %s is not a setting here and is ignored", path, name)
@@ -183,6 +196,25 @@ def load_settings(**overrides: Any) -> Settings:
         raise ConfigError("; ".join(_explain(dict(item), given) for item in error.errors())) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f".env cannot be read: {error}") from error
+
+
+def sources_of(settings: Settings, **overrides: Any) -> dict[str, str]:
+    """Where each setting came from that is not the default: the first place that has it."""
+    found = dict.fromkeys(settings.model_fields_set, "config.json")
+    found |= dict.fromkeys(DotEnvSettingsSource(Settings)(), ".env")
+    found |= dict.fromkeys(EnvSettingsSource(Settings)(), "environment")
+    return found | {name: "command line" for name, value in overrides.items() if value is not None}
+
+
+def default_of(name: str) -> Any:
+    return shown_value(Settings.model_fields[name].default)
+
+
+def shown_value(value: Any) -> Any:
+    """As JSON has it."""
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def check_bind(settings: Settings) -> None:
@@ -242,7 +274,7 @@ def _expand(path: str | os.PathLike[str]) -> Path:
         raise ConfigError(f"{PREFIX}DATA_DIR: {str(path)!r} is not a folder that can be found: {error}") from error
 
 
-def _check_object(data: Any) -> dict[str, Any]:
+def check_object(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise TypeError("not a JSON object")
     return data

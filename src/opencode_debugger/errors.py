@@ -26,12 +26,30 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "BREAKPOINT_FILE_NOT_FOUND": ErrorSpec(
         400, "Check the path, or leave out strict: the breakpoint then waits for the file to appear"
     ),
+    "BREAKPOINT_FUNCTION_NOT_FOUND": ErrorSpec(
+        400, "Check the name, or leave out strict: the breakpoint then waits for the function to be loaded"
+    ),
+    "PROFILE_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/breakpoint-profiles to list profiles"),
+    "PROFILE_EXISTS": ErrorSpec(409, "Choose another name, or replace it with PUT /api/v1/breakpoint-profiles/{name}"),
+    "PROFILE_UNREADABLE": ErrorSpec(
+        409, "Save it again under another name, or remove it with DELETE /api/v1/breakpoint-profiles/{name}"
+    ),
     "THREAD_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions/{id}/threads to list threads"),
     "FRAME_NOT_FOUND": ErrorSpec(
         404, "Frames change when the program runs: ask GET /api/v1/sessions/{id}/stacktrace again"
     ),
     "VARIABLE_NOT_FOUND": ErrorSpec(
         404, "References end when the program runs: ask GET /api/v1/sessions/{id}/scopes again"
+    ),
+    "VARIABLE_NOT_SET": ErrorSpec(
+        409, "The value cannot be changed there: set another variable, or use POST /api/v1/sessions/{id}/evaluate"
+    ),
+    "WATCH_NOT_FOUND": ErrorSpec(404, "Use GET /api/v1/sessions/{id}/watch to list watches"),
+    "SOURCE_NOT_FOUND": ErrorSpec(
+        404, "Put the file in its place, or read variables instead: GET /api/v1/sessions/{id}/frames/0/variables"
+    ),
+    "EXCEPTION_NOT_FOUND": ErrorSpec(
+        404, "Launch with stop_on_exception to stop on one; GET /api/v1/sessions/{id}/status shows why it stopped"
     ),
     "EVALUATE_ERROR": ErrorSpec(400, "Correct the expression and send it again"),
     "LAUNCH_FAILED": ErrorSpec(500, "See details.output for what the program wrote, correct the launch and try again"),
@@ -42,11 +60,21 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "ATTACH_REFUSED": ErrorSpec(
         502, "Start the target with: python -m debugpy --listen 127.0.0.1:PORT script.py, then attach again"
     ),
+    "STDIN_CLOSED": ErrorSpec(
+        409, "The program takes no more input: GET /api/v1/sessions/{id}/report shows where it is, or launch it again"
+    ),
+    "STDIN_FULL": ErrorSpec(
+        409,
+        "Send it again when the program has read more: GET /api/v1/sessions/{id}/status says waiting_for_input then",
+    ),
     "DEBUGPY_ERROR": ErrorSpec(500, "Retry; if it happens again, delete the session and create a new one"),
     "DEBUGPY_TIMEOUT": ErrorSpec(504, "Retry with a larger timeout, or pause or delete the session"),
     "INVALID_REQUEST": ErrorSpec(400, "Correct the fields named in details.errors; /docs describes every request"),
     "MISSING_PARAMETER": ErrorSpec(400, "Add the parameter named in details.errors"),
     "INVALID_PARAMETER": ErrorSpec(400, "Correct the parameter named in details"),
+    "SHUTTING_DOWN": ErrorSpec(
+        503, "Start the relay again; sessions that it was told to keep are there, with their ids"
+    ),
     "INTERNAL_ERROR": ErrorSpec(500, "Report this with the request_id; the relay's log has the details"),
     "ROUTE_NOT_FOUND": ErrorSpec(404, "GET /api/v1/info lists the endpoints, /docs describes them"),
     "METHOD_NOT_ALLOWED": ErrorSpec(405, "Use one of the methods in details.allowed"),

@@ -54,6 +54,10 @@ def configure(level: str = "info") -> None:
     logging.getLogger("uvicorn.access").disabled = True
 
 
+def set_level(level: str) -> None:
+    logging.getLogger().setLevel(level.upper())
+
+
 def access(method: str, path: str, status: int, seconds: float) -> None:
     """One line per request; polls are only worth it when debugging."""
     level = logging.DEBUG if method == "GET" and path.endswith(POLLED) else logging.INFO

@@ -109,6 +109,7 @@ def test_a_variable_has_only_the_fields_that_apply() -> None:
         "named_variables": 0,
         "indexed_variables": 10000,
         "length": 10000,
+        "expandable": True,
         "truncated": True,
         "presentation_hint": {"kind": "data"},
     }

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from .stdin import Stdin
+
 MARKER = "OPENCODE_DEBUG_SESSION"
 """In the environment of everything a session starts, so that it can be found and ended."""
 
@@ -51,6 +53,8 @@ class Program:
     ) -> None:
         self._on_output = on_output
         self._on_exit = on_exit
+        self.is_outlived: Callable[[], bool] = lambda: False
+        """whether somebody still writes into its pipes who is not to be disturbed: then they are closed later"""
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[ExitStatus] = self._loop.create_future()
         self._popen = subprocess.Popen(
@@ -70,7 +74,7 @@ class Program:
         for fd in self._pipes:
             os.set_blocking(fd, False)
             self._loop.add_reader(fd, self._read, fd)
-        os.set_blocking(self._popen.stdin.fileno(), False)
+        self.stdin = Stdin(self._popen.stdin, self.pid)
         self._watch_exit()
 
     def _watch_exit(self) -> None:
@@ -93,17 +97,19 @@ class Program:
             self._loop.remove_reader(pidfd)
             os.close(pidfd)
         self.drain()
-        self._close_pipes()
+        if not self.is_outlived():
+            self.close_pipes()
         status = ExitStatus.of(returncode)
         if not self.ended.done():
             self.ended.set_result(status)
         self._on_exit(status)
 
-    def _close_pipes(self) -> None:
+    def close_pipes(self) -> None:
         for fd in list(self._pipes):
             self._loop.remove_reader(fd)
         self._pipes.clear()
-        for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+        self.stdin.close()
+        for pipe in (self._popen.stdout, self._popen.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
@@ -154,7 +160,7 @@ class Program:
         if fds:
             command = [sys.executable, "-I", "-S", "-c", READ_ON, *map(str, fds)]
             subprocess.Popen(command, env={}, cwd="/", stdin=subprocess.DEVNULL, pass_fds=fds, start_new_session=True)
-        self._close_pipes()
+        self.close_pipes()
 
 
 READ_ON = """
@@ -172,33 +178,6 @@ while fds:
             fds.remove(fd)
 """
 """Takes what a program writes that was let go, until nobody can write any more."""
-
-
-class Stranger:
-    """A process that is not our child: somebody else started it, and we attached to it."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self._loop = asyncio.get_running_loop()
-        self._pidfd = os.pidfd_open(pid)
-        self.ended: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_reader(self._pidfd, self._exited)
-
-    def _exited(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        if not self.ended.done():
-            self.ended.set_result(None)
-
-    async def end(self, grace: float) -> None:
-        for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 10.0)):
-            if not self.ended.done():
-                with contextlib.suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(self._pidfd, number)
-                await asyncio.wait([self.ended], timeout=patience)
-
-    def forget(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
 
 
 async def end_others(marker: str) -> None:

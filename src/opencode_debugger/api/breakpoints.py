@@ -1,4 +1,4 @@
-"""Routes that set, list and remove breakpoints."""
+"""Routes that set, change, list and remove breakpoints."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ from fastapi import Body, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..models.breakpoints import BreakpointList, BreakpointRemoved, BreakpointsBody, BreakpointsSet
+from ..models.breakpoints import (
+    BreakpointChanged,
+    BreakpointList,
+    BreakpointRemoved,
+    BreakpointsBody,
+    BreakpointsSet,
+    ChangeBreakpointRequest,
+)
 from ..models.queries import BreakpointQuery
 from .answers import BODY, SESSION, STATE, answers, ask
 from .parameters import BreakpointId, SessionId, tagged
 
 router = tagged("Breakpoints")
 
-REFUSED = ("BREAKPOINT_INVALID_LINE", "BREAKPOINT_INVALID_CONDITION", "BREAKPOINT_FILE_NOT_FOUND")
+REFUSED = (
+    "BREAKPOINT_INVALID_LINE",
+    "BREAKPOINT_INVALID_CONDITION",
+    "BREAKPOINT_FILE_NOT_FOUND",
+    "BREAKPOINT_FUNCTION_NOT_FOUND",
+)
 
 
 @router.post(
@@ -44,6 +56,19 @@ async def list_breakpoints(
 ) -> Response:
     """Every breakpoint with its hit count."""
     return await ask(request, session_id, "list_breakpoints", query.params())
+
+
+@router.patch(
+    "/sessions/{session_id}/breakpoints/{breakpoint_id}",
+    operation_id="changeBreakpoint",
+    summary="Change breakpoint",
+    responses=answers(BreakpointChanged, *BODY, *SESSION, *STATE, *REFUSED, "BREAKPOINT_NOT_FOUND"),
+)
+async def change_breakpoint(
+    request: Request, session_id: SessionId, breakpoint_id: BreakpointId, body: ChangeBreakpointRequest
+) -> Response:
+    """Change what is named in the body and nothing else; switch it off and on. Its id stays."""
+    return await ask(request, session_id, "change_breakpoint", {"breakpoint_id": breakpoint_id, **body.params()})
 
 
 @router.delete(

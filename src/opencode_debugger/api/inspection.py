@@ -28,8 +28,21 @@ VARIABLES = answers(models.VariableList, *SESSION, *STATE, "VARIABLE_NOT_FOUND")
     responses=answers(models.ThreadList, *SESSION, *STATE),
 )
 async def list_threads(request: Request, session_id: SessionId) -> Response:
-    """Every thread of the program."""
+    """Every thread of the program, with its state and, if it is paused, where it is."""
     return await ask(request, session_id, "threads")
+
+
+@router.get(
+    "/sessions/{session_id}/tasks",
+    operation_id="listTasks",
+    summary="List asyncio tasks",
+    responses=answers(models.TaskList, *SESSION, *STATE),
+)
+async def list_tasks(
+    request: Request, session_id: SessionId, query: Annotated[queries.TasksQuery, Query()]
+) -> Response:
+    """The asyncio tasks of every event loop: what each awaits and where it was made. Works while the program runs."""
+    return await ask(request, session_id, "tasks", query.params())
 
 
 @router.get(
@@ -51,7 +64,7 @@ async def get_stack_trace(
 async def get_thread_stack_trace(
     request: Request, session_id: SessionId, thread_id: ThreadId, query: Annotated[queries.StackQuery, Query()]
 ) -> Response:
-    """The call stack of one thread."""
+    """The call stack of one thread; also of one that runs, as it was at that moment (`running` is true then)."""
     return await ask(request, session_id, "stack_trace", query.params() | {"thread_id": thread_id})
 
 
@@ -123,6 +136,24 @@ async def expand_variable(
     """The same as variables?variables_reference=."""
     asked = {"variables_reference": variables_reference}
     return await ask(request, session_id, "variables", query.params() | asked)
+
+
+@router.get(
+    "/sessions/{session_id}/frames/{frame_id}/variables/{variables_reference}/children",
+    operation_id="getChildren",
+    summary="Get a variable's children",
+    responses=answers(models.ChildList, *SESSION, *STATE, "VARIABLE_NOT_FOUND", "FRAME_NOT_FOUND", "THREAD_NOT_FOUND"),
+)
+async def get_children(
+    request: Request,
+    session_id: SessionId,
+    frame_id: FrameId,
+    variables_reference: Reference,
+    query: Annotated[queries.OffsetQuery, Query()],
+) -> Response:
+    """The same as variables?variables_reference=, a page by offset and limit, with the rows as `items`."""
+    asked = {"frame_id": frame_id, "variables_reference": variables_reference}
+    return await ask(request, session_id, "children", query.params() | asked)
 
 
 @router.post(

@@ -8,10 +8,11 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..models.queries import EventsQuery, OutputQuery
-from ..models.streams import EventPage, OutputPage
+from ..models.queries import EventsQuery, OutputQuery, OutputStreamQuery
+from ..models.streams import EventPage, OutputCleared, OutputPage
 from .answers import SESSION, answers, ask
 from .parameters import SessionId, tagged
+from .sse import LAST_EVENT_ID, STREAMED, follow
 
 router = tagged("Output")
 
@@ -25,6 +26,34 @@ router = tagged("Output")
 async def get_output(request: Request, session_id: SessionId, query: Annotated[OutputQuery, Query()]) -> Response:
     """What the program wrote, from a cursor on. A page has about 1 MB of text at most: see `has_more`."""
     return await ask(request, session_id, "output", query.params())
+
+
+@router.delete(
+    "/sessions/{session_id}/output",
+    operation_id="clearOutput",
+    summary="Clear output",
+    responses=answers(OutputCleared, *SESSION),
+)
+async def clear_output(request: Request, session_id: SessionId) -> Response:
+    """Remove what the program wrote so far, for everybody. Cursors stay good: they go on after it."""
+    return await ask(request, session_id, "clear_output")
+
+
+@router.get(
+    "/sessions/{session_id}/output/stream",
+    operation_id="streamOutput",
+    summary="Stream output",
+    response_class=Response,
+    responses=STREAMED,
+    openapi_extra={"parameters": [LAST_EVENT_ID]},
+)
+async def stream_output(
+    request: Request, session_id: SessionId, query: Annotated[OutputStreamQuery, Query()]
+) -> Response:
+    """What the program wrote and writes, as server-sent events, until it ends.
+
+    Events: `output` (its `id` is a cursor), `dropped`, `cleared`, `terminated`, and `error` if the session is gone."""
+    return await follow(request, session_id, query)
 
 
 @router.get(

@@ -52,7 +52,7 @@ def translate(item: dict[str, Any], body_model: Any) -> Problem:
         path.append(field)
     kind = item["type"]
     if kind == "extra_forbidden":
-        message = unknown_field(str(path[-1]), known_fields(body_model, path[:-1]))
+        message = refused_field(body_model, path) or unknown_field(str(path[-1]), known_fields(body_model, path[:-1]))
     elif kind == "missing" and not path:
         message = "A JSON body is required"
     else:
@@ -71,6 +71,12 @@ def field_path(path: Sequence[int | str]) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step[:MAX_NAME]}"
     return text.removeprefix(".")
+
+
+def refused_field(body_model: Any, path: Sequence[int | str]) -> str | None:
+    """Why a field that exists cannot be sent here, where the model says so."""
+    reasons = [getattr(model, "refused", {}) for model in unwrapped([body_model])] if len(path) == 1 else []
+    return next((found[str(path[0])] for found in reasons if str(path[0]) in found), None)
 
 
 def unknown_field(name: str, known: list[str]) -> str:

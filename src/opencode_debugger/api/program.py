@@ -27,12 +27,17 @@ LAUNCH = ("LAUNCH_SCRIPT_NOT_FOUND", "LAUNCH_SYNTAX_ERROR", "LAUNCH_FAILED")
     responses=answers(Launched, *BODY, *SESSION, *STATE, *LAUNCH, description="Program launched"),
 )
 async def launch(
-    request: Request, session_id: SessionId, query: Annotated[WaitQuery, Query()], body: LaunchRequest
+    request: Request,
+    session_id: SessionId,
+    query: Annotated[WaitQuery, Query()],
+    body: LaunchRequest | None = None,
 ) -> Response:
     """Start a script, a module or a piece of code. With `wait` the answer is its first stop.
 
+    Without a program it starts the one that a cloned or imported session came with; other fields replace its own.
+
     Without `wait` it waits up to half a second for that stop if a breakpoint or `stop_on_entry` could cause one."""
-    return await ask(request, session_id, "launch", query.params() | body.params())
+    return await ask(request, session_id, "launch", query.params() | (body.params() if body else {}))
 
 
 @router.post(

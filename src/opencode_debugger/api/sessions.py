@@ -8,11 +8,20 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..models.queries import DeleteQuery, PageQuery, WaitQuery
-from ..models.requests import CreateSessionRequest
-from ..models.sessions import Pong, Session, SessionCreated, SessionDeleted, SessionList, SessionStatus
+from ..models.portable import ImportSessionRequest, SessionDocument
+from ..models.queries import DeleteQuery, ExportQuery, PageQuery, WaitQuery
+from ..models.requests import CloneSessionRequest, CreateSessionRequest, UpdateSessionRequest
+from ..models.sessions import (
+    Pong,
+    Session,
+    SessionCreated,
+    SessionDeleted,
+    SessionImported,
+    SessionList,
+    SessionStatus,
+)
 from ..models.stops import StopReport
-from .answers import ATTACH, BODY, SESSION, STATE, answers, ask, enveloped, relay_of
+from .answers import ATTACH, BODY, NEW_SESSION, SESSION, STATE, answers, ask, enveloped, relay_of
 from .parameters import SessionId, tagged
 
 router = tagged("Sessions")
@@ -23,9 +32,7 @@ router = tagged("Sessions")
     operation_id="createSession",
     summary="Create session",
     status_code=201,
-    responses=answers(
-        SessionCreated, *BODY, "SESSION_LIMIT_REACHED", *ATTACH, status=201, description="Session created"
-    ),
+    responses=answers(SessionCreated, *BODY, *NEW_SESSION, *ATTACH, status=201, description="Session created"),
 )
 async def create_session(request: Request, body: CreateSessionRequest | None = None) -> Response:
     """Create a session: the context in which one program is launched or attached to. The body may be left out.
@@ -35,10 +42,32 @@ async def create_session(request: Request, body: CreateSessionRequest | None = N
     return enveloped(await relay_of(request).create_session(options.params()), 201)
 
 
+@router.post(
+    "/sessions/import",
+    operation_id="importSession",
+    summary="Import session",
+    status_code=201,
+    responses=answers(
+        SessionImported,
+        *BODY,
+        "BREAKPOINT_INVALID_CONDITION",
+        *NEW_SESSION,
+        status=201,
+        description="Session created",
+    ),
+)
+async def import_session(request: Request, body: ImportSessionRequest) -> Response:
+    """Create a session from an exported one, of this relay or another.
+
+    `project_root` and `path_map` say where things are here. `warnings` lists what could not be taken over."""
+    return enveloped(await relay_of(request).import_session(body.params()), 201)
+
+
 @router.get("/sessions", operation_id="listSessions", summary="List sessions", responses=answers(SessionList))
 async def list_sessions(request: Request, query: Annotated[PageQuery, Query()]) -> Response:
     """Sessions, oldest first, a page at a time."""
-    return enveloped(await relay_of(request).list_sessions(query.status, query.offset, query.limit))
+    listed = relay_of(request).list_sessions(query.status, query.offset, query.limit, query.parent_session_id)
+    return enveloped(await listed)
 
 
 @router.get(
@@ -52,6 +81,19 @@ async def get_session(request: Request, session_id: SessionId) -> Response:
     return await ask(request, session_id, "info")
 
 
+@router.patch(
+    "/sessions/{session_id}",
+    operation_id="updateSession",
+    summary="Change session",
+    responses=answers(Session, *BODY, *SESSION, *STATE),
+)
+async def update_session(request: Request, session_id: SessionId, body: UpdateSessionRequest) -> Response:
+    """Change the name, the idle time or `stop_on_entry` at any time; project and interpreter before the launch.
+
+    All that is given is changed, or nothing."""
+    return enveloped(await relay_of(request).update_session(session_id, body.params()))
+
+
 @router.delete(
     "/sessions/{session_id}",
     operation_id="deleteSession",
@@ -59,7 +101,9 @@ async def get_session(request: Request, session_id: SessionId) -> Response:
     responses=answers(SessionDeleted, *SESSION),
 )
 async def delete_session(request: Request, session_id: SessionId, query: Annotated[DeleteQuery, Query()]) -> Response:
-    """End the session, its program and everything that it started. A program that was attached to runs on."""
+    """End the session, its program and everything that it started. A program that was attached to runs on.
+
+    Of a child's session (`parent_session_id`) only that child's process ends."""
     return enveloped(await relay_of(request).delete_session(session_id, query.force))
 
 
@@ -94,3 +138,35 @@ async def get_report(request: Request, session_id: SessionId, query: Annotated[W
 async def ping(request: Request, session_id: SessionId) -> Response:
     """Start the session's idle time anew."""
     return await ask(request, session_id, "ping")
+
+
+@router.post(
+    "/sessions/{session_id}/clone",
+    operation_id="cloneSession",
+    summary="Clone session",
+    status_code=201,
+    responses=answers(
+        SessionImported,
+        *BODY,
+        *SESSION,
+        *STATE,
+        *NEW_SESSION,
+        status=201,
+        description="Session created",
+    ),
+)
+async def clone_session(request: Request, session_id: SessionId, body: CloneSessionRequest | None = None) -> Response:
+    """A new session with the same configuration and breakpoints. Launched without a program, it runs the same again."""
+    name = body.name if body else None
+    return enveloped(await relay_of(request).clone_session(session_id, name), 201)
+
+
+@router.get(
+    "/sessions/{session_id}/export",
+    operation_id="exportSession",
+    summary="Export session",
+    responses=answers(SessionDocument, *SESSION, *STATE),
+)
+async def export_session(request: Request, session_id: SessionId, query: Annotated[ExportQuery, Query()]) -> Response:
+    """Configuration, launch and breakpoints as a document that `POST /sessions/import` takes, here or elsewhere."""
+    return enveloped(await relay_of(request).export_session(session_id, query.include_env))

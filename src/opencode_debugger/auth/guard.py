@@ -193,8 +193,8 @@ class Exchange:
 
     async def _preflight(self) -> None:
         allowed = [
-            (b"access-control-allow-methods", b"GET, POST, DELETE"),
-            (b"access-control-allow-headers", b"content-type, x-request-id"),
+            (b"access-control-allow-methods", b"GET, POST, PATCH, DELETE"),
+            (b"access-control-allow-headers", b"content-type, x-request-id, last-event-id"),
         ]
         await self.send({"type": "http.response.start", "status": 204, "headers": allowed})
         await self.send({"type": "http.response.body", "body": b""})

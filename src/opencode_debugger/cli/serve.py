@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from ..app import create_app
-from ..config import ConfigError, Settings, check_bind, load_settings
+from ..config import ConfigError, Settings, check_bind, load_settings, sources_of
 from ..logs import configure
 from ..relay.lock import AlreadyRunning
 from ..relay.service import Relay
@@ -30,6 +30,20 @@ OpenCode Debug Relay {version}
 
 class Server(uvicorn.Server):
     """Being told to stop is no failure: uvicorn would raise the signal again when it is done."""
+
+    def __init__(self, config: uvicorn.Config, relay: Relay) -> None:
+        super().__init__(config)
+        self._relay = relay
+        relay.on_shutdown = self._stop
+
+    def _stop(self) -> None:
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Sessions first: requests that wait for one are answered then, and connections can close."""
+        await self._relay.close()
+        self.config.app.state.closing.set()  # type: ignore[union-attr]  # streams would go on for ever
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -51,7 +65,7 @@ def serve(**overrides: Any) -> int:
     except ConfigError as error:
         return fail(str(error))
     try:
-        return run(settings, listener)
+        return run(settings, listener, sources_of(settings, **overrides))
     except AlreadyRunning as error:
         return fail(str(error))
     finally:
@@ -80,11 +94,11 @@ def listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def run(settings: Settings, listener: socket.socket) -> int:
+def run(settings: Settings, listener: socket.socket, sources: dict[str, str]) -> int:
     from .. import __version__
 
     configure(settings.log_level)
-    relay = Relay(settings)
+    relay = Relay(settings, sources)
     relay.lock()
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     print(
@@ -101,7 +115,8 @@ def run(settings: Settings, listener: socket.socket) -> int:
             timeout_graceful_shutdown=5,
             timeout_keep_alive=75,
             ws="none",
-        )
+        ),
+        relay,
     )
     server.run(sockets=[listener])
     return 0 if server.started else 1

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..adapters.base import Adapter, Bound, DebuggerBreakpoint
+from ..adapters.base import BY_FUNCTION, Adapter, Bound, DebuggerBreakpoint
 from ..errors import RelayError
 from . import conditions
+from .by_text import find_line
 from .source import LineVerdict, SourceFile
 
 PENDING = "Source file not found. Breakpoint pending."
+CHANGED = "The file has changed since the program loaded it: lines are those of the loaded version"
 
 
 @dataclass
 class Breakpoint:
     path: str
+    """of a function: the only file in which it counts, or nothing"""
     line: int
+    """0 for a function"""
     condition: str | None = None
     hit_condition: str | None = None
     log_message: str | None = None
@@ -30,14 +35,30 @@ class Breakpoint:
     suggestion: dict[str, Any] | None = None
     hits: int = 0
     is_pending: bool = False
-    key: tuple[str, int] = field(init=False)
+    function: str | None = None
+    places: tuple[dict[str, Any], ...] = ()
+    """where a function was found"""
+    text: str | None = None
+    """what is on the line, if it was found by its text"""
+    source_changed: bool = False
+    key: tuple[str, int | str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.key = (os.path.realpath(self.path), self.line)
+        real = os.path.realpath(self.path) if self.path else ""
+        self.key = (real, self.function or self.line)
 
     @property
     def id(self) -> str:
         return f"bp_{self.number}"
+
+    @property
+    def group(self) -> str:
+        """Together with which others the debugger is told of it."""
+        return BY_FUNCTION if self.function else self.path
+
+    @property
+    def is_counted_inside(self) -> bool:
+        return bool(self.condition or self.hit_condition or self.function)
 
     def judge(self, verdict: LineVerdict) -> None:
         self.verified, self.message, self.suggestion = verdict.verified, verdict.message, verdict.suggestion
@@ -45,6 +66,9 @@ class Breakpoint:
 
     def bind(self, bound: Bound) -> None:
         """What the debugger says is added to what we know of the line."""
+        if self.function:
+            self._bind_function(bound)
+            return
         self.verified = bound.verified
         if not bound.verified:
             self.message = bound.message or "The debugger could not set it"
@@ -52,12 +76,20 @@ class Breakpoint:
             self.verified = False
             self.message = f"The debugger would stop at line {bound.line} instead of line {self.line}"
 
+    def _bind_function(self, bound: Bound) -> None:
+        """One that was seen in a file is still there when that file is not loaded yet."""
+        if bound.verified:
+            self.verified, self.message, self.places = True, None, bound.places
+        elif bound.message or not self.places:
+            self.verified, self.message = False, bound.message or not_loaded(self.function)
+
     def to_dict(self) -> dict[str, Any]:
-        shown = {
+        place = self.places[0] if self.places else {"path": self.path, "line": self.line}
+        shown: dict[str, Any] = {
             "id": self.id,
             "verified": self.verified,
-            "source": {"path": self.path},
-            "line": self.line,
+            "source": {"path": place["path"]} if place["path"] else None,
+            "line": place["line"] or None,
             "condition": self.condition,
             "hit_condition": self.hit_condition,
             "log_message": self.log_message,
@@ -65,24 +97,41 @@ class Breakpoint:
             "hit_count": self.hits,
             "message": self.message,
         }
+        if self.function is not None:
+            shown |= {"function": self.function, "file": self.path or None, "locations": list(self.places)}
         if self.suggestion is not None:
             shown["suggestion"] = self.suggestion
+        if self.text is not None:
+            shown["text"] = self.text
+        if self.source_changed:
+            shown |= {"source_changed": True, "message": self.message or CHANGED}
         return shown
 
     def for_debugger(self) -> DebuggerBreakpoint:
         log = conditions.log_parts(self.log_message) if self.log_message else None
         hit = conditions.parse_hit_condition(self.hit_condition) if self.hit_condition else None
-        return DebuggerBreakpoint(self.number, self.path, self.line, self.condition, hit, log, self.hits)
+        return DebuggerBreakpoint(self.number, self.path, self.line, self.condition, hit, log, self.hits, self.function)
+
+
+def not_loaded(function: str | None) -> str:
+    return f"Function '{function}' is not loaded yet. Breakpoint pending."
 
 
 class BreakpointTable:
     def __init__(self, project_root: str | None) -> None:
-        self._project_root = project_root
-        self._by_key: dict[tuple[str, int], Breakpoint] = {}
+        self.project_root = project_root
+        self._by_key: dict[tuple[str, int | str], Breakpoint] = {}
         self._last = 0
 
     def __len__(self) -> int:
         return len(self._by_key)
+
+    def copy_from(self, other: BreakpointTable) -> None:
+        """The same breakpoints with the same ids, not hit yet."""
+        self._by_key = copy.deepcopy(other._by_key)
+        self._last = other._last
+        for bp in self._by_key.values():
+            bp.hits = 0
 
     def all(self) -> list[Breakpoint]:
         return sorted(self._by_key.values(), key=lambda bp: bp.number)
@@ -97,45 +146,45 @@ class BreakpointTable:
         for bp in self._by_key.values():
             if bp.id == breakpoint_id:
                 return bp
-        raise RelayError(
-            "BREAKPOINT_NOT_FOUND", f"Breakpoint '{breakpoint_id}' not found", breakpoint_id=breakpoint_id
-        )
+        raise RelayError("BREAKPOINT_NOT_FOUND", f"Breakpoint '{breakpoint_id}' not found", breakpoint_id=breakpoint_id)
 
     async def check(self, items: list[dict[str, Any]], strict: bool, adapter: Adapter) -> list[Breakpoint]:
         """Drafts that are good to place; raises for the first that is not, so that a batch is all or nothing."""
-        drafts = [self._draft(item, index) for index, item in enumerate(items)]
+        drafts = [await self._draft(item, index, adapter) for index, item in enumerate(items)]
         for draft in drafts:
-            check_expressions(draft, adapter)
+            check_expressions(draft, adapter.check_expression)
         for draft in drafts:
             await examine(draft, strict, adapter)
         return drafts
 
-    def _draft(self, item: dict[str, Any], index: int) -> Breakpoint:
-        if item.get("function"):
-            raise RelayError(
-                "NOT_SUPPORTED",
-                "Function breakpoints are not available",
-                suggestion="Set a breakpoint on the first line inside the function",
-            )
+    async def _draft(self, item: dict[str, Any], index: int, adapter: Adapter) -> Breakpoint:
+        given = item.get("path")
+        field = "file" if item.get("relative_ok") else "source.path"
+        path = self.resolve(given, f"breakpoints[{index}].{field}") if given else ""
+        line, text = item.get("line") or 0, None
+        if item.get("text") is not None:
+            line, text = await find_line(path, item["text"], item.get("occurrence"), adapter)
         return Breakpoint(
-            path=self._resolve(item["path"], index, bool(item.get("relative_ok"))),
-            line=item["line"],
+            path=path,
+            line=line,
             condition=item.get("condition"),
             hit_condition=item.get("hit_condition"),
             log_message=item.get("log_message"),
             enabled=item.get("enabled", True),
+            function=item.get("function"),
+            text=text,
         )
 
-    def _resolve(self, path: str, index: int, relative_ok: bool) -> str:
+    def resolve(self, path: str, field: str) -> str:
+        """An absolute path; `field` is where the client gave it."""
         if os.path.isabs(path):
             return os.path.normpath(path)
-        if self._project_root is not None:
-            return os.path.normpath(os.path.join(self._project_root, path))
-        field_name = "file" if relative_ok else "source.path"
+        if self.project_root is not None:
+            return os.path.normpath(os.path.join(self.project_root, path))
         raise RelayError(
             "INVALID_REQUEST",
             "Request validation failed",
-            errors=[{"field": f"breakpoints[{index}].{field_name}", "message": "Path must be absolute", "value": path}],
+            errors=[{"field": field, "message": "Path must be absolute", "value": path}],
             suggestion="Give an absolute path, or create the session with a project_root",
         )
 
@@ -150,30 +199,60 @@ class BreakpointTable:
         self._by_key[draft.key] = draft
         return draft, "new" if old is None else "changed"
 
+    def require_room(self, old: Breakpoint, new: Breakpoint) -> None:
+        """A breakpoint is moved only to where there is no other."""
+        other = self._by_key.get(new.key)
+        if other is not None and other is not old:
+            raise RelayError(
+                "BREAKPOINT_INVALID_LINE",
+                f"Line {new.line} has a breakpoint already: {other.id}",
+                file=new.path,
+                line=new.line,
+                breakpoint_id=other.id,
+                suggestion=f"Change {other.id} instead, or remove it first",
+            )
+
+    def replace(self, old: Breakpoint, new: Breakpoint) -> None:
+        """Under the same number; at another place it counts anew."""
+        new.number, new.hits = old.number, old.hits if new.key == old.key else 0
+        self._by_key.pop(old.key, None)
+        self._by_key[new.key] = new
+
     def remove(self, bp: Breakpoint) -> None:
         del self._by_key[bp.key]
 
     @contextlib.contextmanager
     def unchanged_on_failure(self) -> Iterator[None]:
-        before = dict(self._by_key)
+        before, last = dict(self._by_key), self._last
         try:
             yield
         except BaseException:
-            self._by_key = before
+            self._by_key, self._last = before, last
             raise
 
     def in_file(self, path: str) -> list[Breakpoint]:
         """Those that the debugger is to know of. It would snap the others to a line nobody asked for."""
+        enabled = [bp for bp in self.all() if bp.enabled]
+        if path == BY_FUNCTION:
+            return [bp for bp in enabled if bp.function]
         real = os.path.realpath(path)
-        return [bp for bp in self.all() if bp.key[0] == real and bp.enabled and not bp.is_pending and _has_code(bp)]
+        lines = [bp for bp in enabled if bp.key[0] == real and not bp.function]
+        return [bp for bp in lines if not bp.is_pending and _has_code(bp)]
 
     def for_debugger(self) -> dict[str, list[DebuggerBreakpoint]]:
-        files = {bp.path for bp in self._by_key.values()}
+        files = {bp.group for bp in self._by_key.values()}
         groups = {path: [bp.for_debugger() for bp in self.in_file(path)] for path in sorted(files)}
         return {path: group for path, group in groups.items() if group}
 
     def can_stop(self) -> bool:
-        return any(bp.enabled and bp.verified and not bp.log_message for bp in self._by_key.values())
+        """A function that is not loaded yet may be in a moment."""
+        may = (bp for bp in self._by_key.values() if bp.enabled and not bp.log_message)
+        return any(bp.verified or bp.function for bp in may)
+
+    def forget_hits(self) -> None:
+        """A program that starts has reached nothing yet."""
+        for bp in self._by_key.values():
+            bp.hits, bp.source_changed = 0, False
 
     def pending(self) -> list[Breakpoint]:
         return [bp for bp in self._by_key.values() if bp.is_pending]
@@ -183,9 +262,9 @@ def _has_code(bp: Breakpoint) -> bool:
     return bp.suggestion is None and bp.verified
 
 
-def check_expressions(bp: Breakpoint, adapter: Adapter) -> None:
+def check_expressions(bp: Breakpoint, check: conditions.Checker) -> None:
     if bp.condition is not None:
-        problem = adapter.check_expression(bp.condition)
+        problem = check(bp.condition)
         if problem is not None:
             raise RelayError(
                 "BREAKPOINT_INVALID_CONDITION",
@@ -198,11 +277,14 @@ def check_expressions(bp: Breakpoint, adapter: Adapter) -> None:
     if bp.hit_condition is not None:
         conditions.parse_hit_condition(bp.hit_condition)
     if bp.log_message is not None:
-        conditions.parse_log_message(bp.log_message, adapter.check_expression)
+        conditions.parse_log_message(bp.log_message, check)
 
 
 async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
     """Holds the line against the file's real line table."""
+    if bp.function:
+        await examine_function(bp, strict, adapter)
+        return
     if not os.path.isfile(bp.path):
         if strict:
             raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
@@ -228,3 +310,31 @@ async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
             **advice,
         )
     bp.judge(verdict)
+
+
+async def examine_function(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
+    """What the file says, if one is given; the program has the last word."""
+    bp.is_pending, bp.verified, bp.message = False, False, not_loaded(bp.function)
+    if not bp.path or not bp.function:
+        return
+    if not os.path.isfile(bp.path):
+        if strict:
+            raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
+        bp.is_pending, bp.message = True, PENDING
+        return
+    found = await adapter.find_function(bp.path, bp.function)
+    if found:
+        bp.verified, bp.message = True, None
+        bp.places = tuple({"path": bp.path, "line": line} for line in found)
+    else:
+        bp.message = f"No function '{bp.function}' in {bp.path}. Breakpoint pending."
+
+
+def require_found(bp: Breakpoint) -> None:
+    """For those who want only what can stop."""
+    if bp.function and not bp.verified:
+        raise RelayError(
+            "BREAKPOINT_FUNCTION_NOT_FOUND",
+            (bp.message or "").replace(" Breakpoint pending.", ""),
+            function=bp.function,
+        )

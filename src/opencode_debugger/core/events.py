@@ -62,6 +62,8 @@ class Ring:
         self._head = 0
         self._first = 0
         """position of the oldest entry that is still here"""
+        self.cleared = 0
+        """position up to which entries were removed on request"""
 
     @property
     def end(self) -> int:
@@ -84,12 +86,22 @@ class Ring:
         self._head += 1
         self._first += 1
 
+    def clear(self) -> int:
+        """Removes everything. Positions stay what they are."""
+        count = len(self._kept) - self._head
+        self.cleared = self._first = self.end
+        self._kept, self._head, self._cost = [], 0, 0
+        return count
+
     def since(self, position: int, limit: int) -> tuple[int, int, list[Entry]]:
         """How many were dropped after that position, where reading really starts, and the entries."""
         start = max(position, self._first)
         index = self._head + start - self._first
         kept = self._kept[index : index + limit]
-        return start - position, start, [item[0] for item in kept if item is not None]
+        return start - max(position, self.cleared), start, [item[0] for item in kept if item is not None]
+
+    def cleared_since(self, position: int) -> int:
+        return max(0, self.cleared - position)
 
 
 class EventLog:
@@ -118,14 +130,24 @@ class EventLog:
     def output_end(self) -> int:
         return self._output.end
 
+    @property
+    def output_cleared(self) -> int:
+        return self._output.cleared
+
+    def clear_output(self) -> dict[str, Any]:
+        cleared = self._output.clear()
+        return {"cleared": cleared, "next_cursor": _encode("o", self._output.end)}
+
     def output_since(self, position: int, limit: int) -> tuple[int, list[Entry], int]:
         """Dropped, entries, next position."""
         dropped, start, entries = self._output.since(position, limit)
         return dropped, entries, start + len(entries)
 
     def read_output(self, cursor: str | None, limit: int, category: str | None) -> dict[str, Any]:
+        """A page whose entries come with the cursor behind each."""
         (position,) = _decode(cursor, "o", (self._output.end,))
-        found: list[Entry] = []
+        cleared = self._output.cleared_since(position)
+        found: list[tuple[int, Entry]] = []
         dropped = 0
         room = PAGE_CHARACTERS
         while len(found) < limit and room > 0:
@@ -133,23 +155,26 @@ class EventLog:
             entries = _first_of(entries, room)
             dropped += lost
             position = start + len(entries)
-            found += [entry for entry in entries if category in (None, entry.body[0])]
+            numbered = enumerate(entries, start + 1)
+            found += [(after, entry) for after, entry in numbered if category in (None, entry.body[0])]
             room -= sum(entry.size for entry in entries)
             if not entries:
                 break
         return {
-            "entries": [entry.to_output() for entry in found],
+            "entries": [(_encode("o", after), entry) for after, entry in found],
             "next_cursor": _encode("o", position),
             "has_more": position < self._output.end,
             "dropped": dropped,
+            "cleared": cleared,
         }
 
     async def read_events(self, cursor: str | None, limit: int, timeout: float) -> dict[str, Any]:
         positions = _decode(cursor, "e", (self._events.end, self._output.end))
         if timeout and positions == (self._events.end, self._output.end):
-            await self._wait_for_news(timeout)
+            await self.news(timeout)
         lost, at_event, events = self._events.since(positions[0], limit)
         lost_output, at_output, output = self._output.since(positions[1], limit)
+        cleared = self._output.cleared_since(positions[1])
         merged = _first_of(list(heapq.merge(events, output))[:limit], PAGE_CHARACTERS)
         shown_output = sum(entry.type == "output" for entry in merged)
         at_event += len(merged) - shown_output
@@ -159,9 +184,10 @@ class EventLog:
             "next_cursor": _encode("e", at_event, at_output),
             "has_more": at_event < self._events.end or at_output < self._output.end,
             "dropped": lost + lost_output,
+            **({"cleared": cleared} if cleared else {}),
         }
 
-    async def _wait_for_news(self, timeout: float) -> None:
+    async def news(self, timeout: float) -> None:
         if self._news is None:
             self._news = asyncio.get_running_loop().create_future()
         await asyncio.wait([self._news], timeout=timeout)

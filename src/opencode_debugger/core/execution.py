@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from ..adapters.base import Go, StopEvent
 from ..errors import RelayError
 from .debuggee import Debuggee
-from .inspection import require_thread
+from .input import Input
 from .report import Reporter, check_fields
 from .run import Run
-from .state import ENDED
-from .stops import Stop
+from .state import ENDED, State
+from .stops import Stop, location
+from .threads import find_thread, is_paused, require_halted
 
 STEPS = {"step_over": "next", "step_into": "stepIn", "step_out": "stepOut"}
 PAUSE_PATIENCE = 2.0
@@ -20,62 +23,114 @@ BUSY = (
     "The program has not reached a new line: it is inside a long call, or in a loop of one line "
     "(Python 3.12 and newer). It pauses at its next line."
 )
+TRIES = 5
+"""How often a thread is singled out again when others stop or go on meanwhile."""
+WAITS = "The program waits for its input: POST /sessions/{id}/stdin sends it, then it pauses at its next line."
 
 Wait = float | bool | None
 """seconds; True for the default time, False for none, None for what is usual for the operation"""
 
 
 class Execution:
-    def __init__(self, debuggee: Debuggee, reporter: Reporter, default_wait: float) -> None:
+    def __init__(self, debuggee: Debuggee, input: Input, reporter: Reporter, default_wait: float) -> None:
         self._debuggee = debuggee
+        self._input = input
         self._reporter = reporter
         self._default_wait = default_wait
 
     async def continue_(
         self,
         thread_id: int | None = None,
+        single_thread: bool | None = None,
         wait: Wait = None,
         fields: list[str] | None = None,
         budget: int | None = None,
     ) -> dict[str, Any]:
+        """All threads, or only the one that is named."""
         check_fields(fields)
-        stop = await self._stop_of("continue", thread_id)
-        thread_id = thread_id or stop.thread_id
-        run = self._begin(thread_id)
-        with self._undone_if_refused(stop):
-            await self._debuggee.require_adapter().resume(thread_id)
+        alone = thread_id is not None if single_thread is None else single_thread
+        run = await self.go_on(thread_id, alone)
         answer = await self.answer(run, self.seconds(wait, 0), fields, budget)
         return {**answer, "continued": True}
+
+    async def go_on(self, thread_id: int | None = None, alone: bool = False) -> Run:
+        begun = await self._begin("continue", thread_id, alone)
+        if begun.go is not None:
+            with self._undone_if_refused(begun):
+                await self._debuggee.require_adapter().resume(begun.thread_id, begun.go)
+        return begun.run
 
     async def step(
         self,
         operation: str,
         thread_id: int | None = None,
+        single_thread: bool = False,
         granularity: str = "line",
         wait: Wait = None,
         fields: list[str] | None = None,
         budget: int | None = None,
     ) -> dict[str, Any]:
         check_fields(fields)
-        stop = await self._stop_of(operation, thread_id)
-        steps_out = operation == "step_out" and thread_id in (None, stop.thread_id) and stop.frames
-        leaving = stop.frames[0]["name"] if steps_out else None
-        thread_id = thread_id or stop.thread_id
-        run = self._begin(thread_id, leaving)
-        with self._undone_if_refused(stop):
-            await self._debuggee.require_adapter().step(STEPS[operation], thread_id)
-        return await self.answer(run, self.seconds(wait, self._default_wait), fields, budget)
+        alone = single_thread or self._debuggee.stop_scope == "thread"
+        begun = await self._begin(operation, thread_id, alone)
+        begun.run.entering = begun.stop if operation == "step_into" else None
+        if begun.go is not None:
+            with self._undone_if_refused(begun):
+                await self._debuggee.require_adapter().step(STEPS[operation], begun.thread_id, begun.go)
+        return await self.answer(begun.run, self.seconds(wait, self._default_wait), fields, budget)
 
-    async def _stop_of(self, operation: str, thread_id: int | None) -> Stop:
-        """The stop to go on from; looked at again after asking about the thread, for it may have moved on."""
-        stop = self._debuggee.require_stop(operation)
-        if thread_id is None or thread_id == stop.thread_id:
-            return stop
-        await require_thread(self._debuggee, thread_id)
-        return self._debuggee.require_stop(operation)
+    async def _begin(self, operation: str, thread_id: int | None, alone: bool) -> Begun:
+        if alone:
+            return await self._begin_alone(operation, thread_id)
+        debuggee = self._debuggee
+        stop = debuggee.require_stop(operation)
+        if thread_id is not None and thread_id != stop.thread_id:
+            await require_halted(debuggee, thread_id)
+            stop = debuggee.require_stop(operation)  # it may have moved on
+        thread_id = stop.thread_id if thread_id is None else thread_id
+        run, go = debuggee.let_go(thread_id, self._leaving(operation, thread_id))
+        return Begun(thread_id, stop, run, go)
+
+    async def _begin_alone(self, operation: str, wanted: int | None) -> Begun:
+        """Looks again when other threads stopped or went on while it asked about this one."""
+        debuggee = self._debuggee
+        for _ in range(TRIES):
+            stop = debuggee.require_stop(operation)
+            thread_id = stop.thread_id if wanted is None else wanted
+            before = debuggee.changes
+            focus = debuggee.next_focus(thread_id)
+            if debuggee.stop_scope == "all" or thread_id not in debuggee.stops:
+                rows = await require_halted(debuggee, thread_id)
+                if debuggee.changes == before and len(rows) == 1:
+                    return await self._begin(operation, None, alone=False)
+                focus = focus or await self._halted_one(rows, thread_id)
+            if debuggee.changes == before:
+                at = debuggee.stops.get(thread_id) or stop
+                run, go = debuggee.let_go_alone(thread_id, focus, self._leaving(operation, thread_id))
+                return Begun(thread_id, at, run, go)
+        debuggee.require_stop(operation)
+        raise RelayError(
+            "INVALID_SESSION_STATE",
+            f"Thread {wanted} cannot be singled out: other threads stop and go on too fast",
+            current_state=str(debuggee.state),
+            suggestion="Look at GET /sessions/{id}/status and try again",
+        )
+
+    async def _halted_one(self, rows: list[dict[str, Any]], thread_id: int) -> Stop | None:
+        """Another thread to look at, which did not stop by itself; rather one that waits than one busy in a call."""
+        others = [row for row in rows if row["id"] != thread_id and is_paused(self._debuggee, row)]
+        if not others:
+            return None
+        chosen = next((row for row in others if row["halted"]), others[0])
+        frames = await self._debuggee.require_adapter().stack(chosen["id"])
+        return Stop(StopEvent("pause", chosen["id"]), frames, [], is_told=True, is_logged=True)
+
+    def _leaving(self, operation: str, thread_id: int) -> str | None:
+        frames = self._debuggee.stacks.get(thread_id)
+        return str(frames[0]["name"]) if operation == "step_out" and frames else None
 
     @contextlib.contextmanager
-    def _undone_if_refused(self, stop: Stop) -> Iterator[None]:
+    def _undone_if_refused(self, begun: Begun) -> Iterator[None]:
         """A program that ended on the way is no failure: that is what the answer will say."""
         try:
             yield
@@ -83,13 +138,8 @@ class Execution:
             if self._debuggee.state in ENDED:
                 return
             if error.code != "DEBUGPY_TIMEOUT":  # without an answer it may have been taken all the same
-                self._debuggee.undo_run(stop)
+                self._debuggee.undo_run(begun.run, begun.stop)
             raise
-
-    def _begin(self, thread_id: int, leaving: str | None = None) -> Run:
-        run = self._debuggee.begin_run(leaving=leaving)
-        self._debuggee.log.add("continued", {"thread_id": thread_id, "all_threads_continued": True})
-        return run
 
     async def pause(
         self,
@@ -99,20 +149,65 @@ class Execution:
         budget: int | None = None,
     ) -> dict[str, Any]:
         check_fields(fields)
-        self._debuggee.require("pause")
-        if thread_id is not None:
-            await require_thread(self._debuggee, thread_id)
-            self._debuggee.require("pause")
-        run = self._debuggee.run
+        asked = await self._to_pause(thread_id)
+        run = self._awaited(thread_id)
         try:
-            await self._debuggee.require_adapter().pause(thread_id)
+            for thread in asked:
+                await self._debuggee.require_adapter().pause(thread)
         except RelayError:
             if self._debuggee.state not in ENDED:
                 raise
-        answer = await self.answer(run, self.seconds(wait, PAUSE_PATIENCE), fields, budget)
+        answer = await self.answer(run, self.seconds(wait, PAUSE_PATIENCE), fields, budget, until_input=False)
         if answer.get("timed_out"):
-            answer["message"] = BUSY
+            answer["message"] = WAITS if "waiting_for_input" in answer else await self._why_not(thread_id)
         return answer
+
+    async def _to_pause(self, thread_id: int | None) -> list[int | None]:
+        """The threads to ask; None stands for all. While some are halted, those that run."""
+        debuggee = self._debuggee
+        if debuggee.state is not State.PAUSED:
+            debuggee.require("pause")
+        if debuggee.state is State.RUNNING and thread_id is None:
+            return [None]
+        rows = await find_thread(debuggee, thread_id)
+        if debuggee.state is not State.PAUSED:
+            debuggee.require("pause")
+        running = [row["id"] for row in rows if not is_paused(debuggee, row)]
+        if not running:
+            debuggee.require("pause")
+        if thread_id is not None and thread_id not in running:
+            raise RelayError(
+                "INVALID_SESSION_STATE",
+                f"Cannot pause: thread {thread_id} is paused already",
+                thread_id=thread_id,
+                current_state=str(debuggee.state),
+                suggestion="Look at it, or let it run with POST /sessions/{id}/threads/{thread_id}/continue",
+            )
+        if thread_id is not None:
+            return [thread_id]
+        return running[:1] if debuggee.stop_scope == "all" else running
+
+    def _awaited(self, thread_id: int | None) -> Run:
+        """What a pause waits for: where threads stop together, or none is named, any stop will do."""
+        debuggee = self._debuggee
+        if debuggee.stop_scope == "thread" and thread_id is not None:
+            return debuggee.run_of(thread_id)
+        return debuggee.run if debuggee.is_going else debuggee.run_of(None)
+
+    async def _why_not(self, thread_id: int | None) -> str:
+        """What a thread is busy with that did not pause, as far as it can be seen."""
+        rows: list[dict[str, Any]] = []
+        with contextlib.suppress(RelayError):
+            rows = await self._debuggee.require_adapter().threads()
+        busy = [row for row in rows if row["top"] and not row["halted"] and thread_id in (None, row["id"])]
+        if not busy:
+            return BUSY
+        row = busy[0]
+        place = location(row["top"])
+        return (
+            f"{BUSY} Thread {row['id']} '{row['name']}' is in {place['function']} ({place['path']}:{place['line']}); "
+            f"its stack: GET /sessions/{{id}}/threads/{row['id']}/stacktrace"
+        )
 
     async def report(
         self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
@@ -122,6 +217,22 @@ class Execution:
         if self._debuggee.is_going:
             return await self.answer(self._debuggee.run, self.seconds(wait, 0), fields, budget)
         return await self._reporter.report(self._debuggee.stop or self._debuggee.end, fields, budget)
+
+    async def stdin(
+        self,
+        input: str = "",
+        eof: bool = False,
+        wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
+    ) -> dict[str, Any]:
+        """Sends input; with wait, the answer is what comes of it: the next stop, request for input, or end."""
+        check_fields(fields)
+        accepted = self._input.send(input, eof)
+        answer = {"status": str(self._debuggee.state)}
+        if self.seconds(wait, 0):
+            answer = await self.report(wait, fields, budget)
+        return {**answer, "accepted": accepted, "pending": self._input.pending, "eof": eof}
 
     def seconds(self, wait: Wait, usual: float) -> float:
         if wait is None:
@@ -136,10 +247,32 @@ class Execution:
         seconds: float,
         fields: list[str] | None = None,
         budget: int | None = None,
+        until_input: bool = True,
     ) -> dict[str, Any]:
-        """What came of a run, or that it goes on."""
-        outcome = await run.wait(seconds)
-        answer = await self._reporter.report(outcome, fields, budget)
-        if outcome is None and seconds:
+        """What came of a run, or that it goes on, to wait for its input perhaps."""
+        if until_input:
+            outcome, timed_out = await self._input.wait(run, seconds)
+        else:
+            outcome = await run.wait(seconds)
+            timed_out = not run.is_over and seconds > 0
+        shown = outcome or self._debuggee.stop
+        if isinstance(shown, Stop):
+            shown.is_told = True
+        answer = await self._reporter.report(shown, fields, budget)
+        if timed_out:
             answer["timed_out"] = True
+        if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:
+            does = "has ended" if run.thread_ended else "runs"
+            answer["message"] = f"Thread {run.thread_id} {does}; this is thread {answer['thread_id']}, which is halted"
         return answer
+
+
+@dataclass
+class Begun:
+    """Threads that are about to be let go; without `go` there is another stop to be told first."""
+
+    thread_id: int
+    stop: Stop
+    """where it was"""
+    run: Run
+    go: Go | None

@@ -10,46 +10,27 @@ from typing import Any
 from ..adapters.base import Adapter
 from ..errors import RelayError
 from .debuggee import Debuggee
-from .state import ENDED, State
+from .state import ENDED
 from .stops import Stop
+from .threads import require_halted, runs_now
 
-DEFAULT_COUNT = 100
 VALUE_BUDGET = 100_000
 RESULT_LIMIT = 20_000
-
-
-async def threads(debuggee: Debuggee) -> dict[str, Any]:
-    debuggee.require("threads")
-    listed = await debuggee.require_adapter().threads()
-    stop = debuggee.stop
-    status = str(State.PAUSED if debuggee.state is State.PAUSED else State.RUNNING)
-    current = stop.thread_id if stop else None
-    return {
-        "threads": [
-            {"id": thread["id"], "name": thread["name"], "status": status, "is_current": thread["id"] == current}
-            for thread in listed
-        ],
-        "stopped_thread_id": current,
-    }
-
-
-async def require_thread(debuggee: Debuggee, thread_id: int) -> None:
-    known = await debuggee.require_adapter().threads()
-    if not any(thread["id"] == thread_id for thread in known):
-        raise RelayError("THREAD_NOT_FOUND", f"Thread {thread_id} does not exist", thread_id=thread_id)
 
 
 async def frames_of(debuggee: Debuggee, operation: str, thread_id: int | None) -> tuple[Stop, list[dict[str, Any]]]:
     """The stop and the stack of one of its threads, as debuggers describe frames."""
     stop = debuggee.require_stop(operation)
-    if thread_id is None or thread_id == stop.thread_id:
-        return stop, stop.frames
-    if thread_id not in stop.stacks:
-        await require_thread(debuggee, thread_id)
-        stop.stacks[thread_id] = await debuggee.require_adapter().stack(thread_id)
-    if debuggee.stop is not stop:
-        raise RelayError("FRAME_NOT_FOUND", "The program has moved on")
-    return stop, stop.stacks[thread_id]
+    thread_id = stop.thread_id if thread_id is None else thread_id
+    frames = debuggee.stacks.get(thread_id)
+    if frames is None:
+        before = debuggee.changes
+        await require_halted(debuggee, thread_id)
+        frames = await debuggee.require_adapter().stack(thread_id)
+        if debuggee.changes != before:
+            raise RelayError("FRAME_NOT_FOUND", "The program has moved on")
+        frames = debuggee.stacks.setdefault(thread_id, frames)
+    return debuggee.stops.get(thread_id, stop), frames
 
 
 @contextlib.asynccontextmanager
@@ -58,6 +39,7 @@ async def in_frame(
 ) -> AsyncIterator[tuple[Adapter, int]]:
     """The debugger and its own id of a frame. What fails because the program went on meanwhile is told as that."""
     stop, frames = await frames_of(debuggee, operation, thread_id)
+    thread_id = stop.thread_id if thread_id is None else thread_id
     if frame_id >= len(frames):
         raise RelayError(
             "FRAME_NOT_FOUND",
@@ -68,7 +50,7 @@ async def in_frame(
     try:
         yield debuggee.require_adapter(), frames[frame_id]["id"]
     except RelayError as error:
-        if debuggee.stop is stop or debuggee.state in ENDED:
+        if debuggee.is_at(thread_id, frames) or debuggee.state in ENDED:
             raise
         raise RelayError("FRAME_NOT_FOUND", "The program has moved on", frame_id=frame_id) from error
 
@@ -76,12 +58,19 @@ async def in_frame(
 async def stack_trace(
     debuggee: Debuggee, thread_id: int | None = None, start_frame: int = 0, levels: int = 20
 ) -> dict[str, Any]:
-    stop, frames = await frames_of(debuggee, "stack_trace", thread_id)
+    """Of a thread that runs too: where it was when it was asked."""
+    running = thread_id is not None and await runs_now(debuggee, thread_id)
+    if thread_id is not None and running:
+        frames = await debuggee.require_adapter().look(thread_id)
+    else:
+        stop, frames = await frames_of(debuggee, "stack_trace", thread_id)
+        thread_id = stop.thread_id if thread_id is None else thread_id
     shown = frames[start_frame : start_frame + levels] if levels else frames[start_frame:]
     return {
-        "thread_id": thread_id or stop.thread_id,
+        "thread_id": thread_id,
         "frames": [describe_frame(debuggee, frame, start_frame + index) for index, frame in enumerate(shown)],
         "total_frames": len(frames),
+        **({"running": True} if running else {}),
     }
 
 
@@ -93,7 +82,7 @@ def describe_frame(debuggee: Debuggee, frame: dict[str, Any], index: int) -> dic
         "source": {"path": path, "name": os.path.basename(path) if path else None},
         "line": frame["line"],
         "column": frame["column"],
-        "module_name": debuggee.modules.get(path or ""),
+        "module_name": debuggee.modules.get(os.path.realpath(path)) if path else None,
         "presentation_hint": frame.get("presentationHint") or "normal",
     }
 
@@ -104,16 +93,11 @@ async def scopes(debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = 
 
 
 async def variables(
-    debuggee: Debuggee,
-    variables_reference: int,
-    start: int = 0,
-    count: int | None = None,
-    filter: str | None = None,
+    debuggee: Debuggee, variables_reference: int, frame_id: int = 0, thread_id: int | None = None, **page: Any
 ) -> dict[str, Any]:
-    async with in_frame(debuggee, "variables", 0, None) as (adapter, frame):
-        answer = await adapter.children(
-            frame, variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET
-        )
+    """A page of what is under a reference; `page` may have start, count, filter, name, summary and budget."""
+    async with in_frame(debuggee, "variables", frame_id, thread_id) as (adapter, frame):
+        answer = await adapter.children(frame, variables_reference, {**page, "limit_total": VALUE_BUDGET})
     if answer.get("missing"):
         raise RelayError(
             "VARIABLE_NOT_FOUND",
@@ -123,20 +107,18 @@ async def variables(
     return answer
 
 
+async def children(debuggee: Debuggee, variables_reference: int, **page: Any) -> dict[str, Any]:
+    """The same, with the rows under the name that goes with offset and limit."""
+    answer = await variables(debuggee, variables_reference, **page)
+    return {"items": answer.pop("variables"), **answer}
+
+
 async def frame_variables(
-    debuggee: Debuggee,
-    frame_id: int = 0,
-    thread_id: int | None = None,
-    start: int = 0,
-    count: int | None = None,
-    summary: bool = False,
+    debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = None, **page: Any
 ) -> dict[str, Any]:
-    """The locals of a frame in one call."""
+    """The locals of a frame in one call, a page as of `variables`."""
     async with in_frame(debuggee, "frame_variables", frame_id, thread_id) as (adapter, frame):
-        answer = await adapter.locals(frame, start, count or DEFAULT_COUNT, VALUE_BUDGET)
-    if summary:
-        for variable in answer["variables"]:
-            variable.pop("value")
+        answer = await adapter.locals(frame, {**page, "limit_total": VALUE_BUDGET})
     return {"frame_id": frame_id, **answer}
 
 
@@ -150,6 +132,14 @@ async def evaluate(
 ) -> dict[str, Any]:
     async with in_frame(debuggee, "evaluate", frame_id, thread_id) as (adapter, frame):
         answer = await adapter.evaluate(frame, expression, context, RESULT_LIMIT, timeout)
+        refuse_expression(answer, expression, timeout, "evaluate")
+        if context in ("watch", "hover"):
+            answer["has_side_effects"] = adapter.has_side_effects(expression)
+    return answer
+
+
+def refuse_expression(answer: dict[str, Any], expression: str, timeout: float, operation: str) -> None:
+    """What does not parse, or does not end, is an error; what raises is an answer."""
     problem = answer.get("syntax_error")
     if problem:
         raise RelayError(
@@ -165,8 +155,7 @@ async def evaluate(
         raise RelayError(
             "DEBUGPY_TIMEOUT",
             f"The expression ran longer than {timeout:g} s and was interrupted",
-            operation="evaluate",
+            operation=operation,
             timeout=timeout,
             interrupted=True,
         )
-    return answer

@@ -10,6 +10,7 @@ from .events import EventLog
 UNFINISHED = 0.02
 """Seconds for which the beginning of a line waits for its rest: unbuffered prints write a line in two pieces."""
 LONGEST = 32 * 1024
+LONGEST_PROMPT = 1000
 
 
 class Output:
@@ -20,9 +21,25 @@ class Output:
         }
         self._pending = dict.fromkeys(self._decoders, "")
         self._timer: asyncio.TimerHandle | None = None
+        self._lines: dict[str, str] = {}
+        """what stands in the line that each is in, the one written to last at the end"""
+
+    @property
+    def prompt(self) -> str:
+        """What was written last and not ended by a newline, as a terminal would show it."""
+        line = next((line for line in reversed(self._lines.values()) if line), "")
+        return line.rstrip("\r").rpartition("\r")[2]
+
+    def answered(self) -> None:
+        """The program has its input: in a terminal the line would have ended with it."""
+        self._lines.clear()
 
     def feed(self, category: str, data: bytes) -> None:
-        text = self._pending[category] + self._decoders[category].decode(data)
+        new = self._decoders[category].decode(data)
+        end = new.rfind("\n")
+        line = self._lines.pop(category, "") if end < 0 else ""
+        self._lines[category] = (line + new[max(end + 1, len(new) - LONGEST_PROMPT) :])[-LONGEST_PROMPT:]
+        text = self._pending[category] + new
         *lines, rest = text.split("\n")
         for line in lines:
             self._add(category, line + "\n")
@@ -48,6 +65,7 @@ class Output:
                 self._log.add_output(category, rest)
 
     def finish(self) -> None:
+        self._lines.clear()
         for category, decoder in self._decoders.items():
             self._pending[category] += decoder.decode(b"", final=True)
         self.flush()

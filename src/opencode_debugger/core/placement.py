@@ -1,19 +1,23 @@
-"""Setting, listing and removing breakpoints, and telling the debugger and the log about it."""
+"""Setting, changing, listing and removing breakpoints, and telling the debugger and the log about it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from ..adapters.base import Adapter
-from ..errors import RelayError
-from .breakpoints import Breakpoint, BreakpointTable, examine
+from ..errors import RelayError, invalid_parameter
+from .breakpoints import Breakpoint, BreakpointTable, examine, require_found
 from .debuggee import Debuggee
+from .exception_breakpoints import ExceptionPlacement, draft_of
 from .state import LIVE
 
 FILE_WATCH = 1.0
+OWN = ("id", "verified", "hit_count", "message", "suggestion")
+"""What a session knows of a breakpoint besides what was set."""
 
 
 class Placement:
@@ -25,58 +29,190 @@ class Placement:
         self._watch: asyncio.Task[None] | None = None
         self.changing = asyncio.Lock()
         """held while the debugger is told of breakpoints, a launch included, so that none falls between"""
+        self.exceptions = ExceptionPlacement(debuggee, adapter, self.changing)
 
     async def restore(self, definitions: list[dict[str, Any]]) -> None:
         """Those that still make sense: a line that is gone is no reason to refuse a session."""
         for definition in definitions:
-            item = {**definition, "path": (definition.get("source") or {}).get("path"), "function": None}
             with contextlib.suppress(RelayError, KeyError, TypeError):
-                (draft,) = await self._table.check([item], False, self._adapter)
+                (draft,) = await self._table.check([item_of(definition)], False, self._adapter)
                 self._table.place(draft)
         self._watch_missing_files()
+
+    def exported(self, place: Callable[[str], str]) -> list[dict[str, Any]]:
+        """As they are set, without what this session knows of them."""
+        shown = ({name: value for name, value in bp.to_dict().items() if name not in OWN} for bp in self._table.all())
+        return [
+            {**row, "source": {"path": place(row["source"]["path"])}} if row.get("source") else row for row in shown
+        ]
+
+    async def take_over(self, definitions: list[dict[str, Any]]) -> list[str]:
+        """Those of another session; says of which nothing, or nothing yet, has come."""
+        warnings = []
+        for index, definition in enumerate(definitions):
+            place = f"{(definition.get('source') or {}).get('path')}:{definition.get('line')}"
+            where = definition.get("function") or place
+            try:
+                (draft,) = await self._table.check([item_of(definition)], False, self._adapter)
+            except RelayError as error:
+                if error.code != "BREAKPOINT_INVALID_LINE":
+                    error.details["breakpoint"] = f"breakpoints[{index}]"
+                    raise
+                warnings.append(f"Breakpoint at {where} was left out: {error.message}")
+                continue
+            self._table.place(draft)
+            if draft.is_pending and not draft.function:
+                warnings.append(f"Breakpoint at {where} waits for its file, which does not exist")
+        self._watch_missing_files()
+        return warnings
+
+    def use_root(self, project_root: str | None) -> None:
+        self._root = project_root or "/"
+        self._table.project_root = project_root
+
+    async def judge_again(self) -> None:
+        """Another interpreter may see other lines."""
+        async with self.changing:
+            for bp in self._table.all():
+                with contextlib.suppress(RelayError):
+                    await examine(bp, False, self._adapter)
+
+    def begin(self) -> None:
+        """A program starts: nothing has been reached yet, no file has changed."""
+        self._table.forget_hits()
+        self._debuggee.told_errors.clear()
+        self._debuggee.file_changes.begin({bp.path for bp in self._table.all() if bp.path})
 
     async def put(
         self, breakpoints: list[dict[str, Any]], strict: bool = False, single: bool = False
     ) -> dict[str, Any]:
         async with self.changing:
             drafts = await self._table.check(breakpoints, strict, self._adapter)
-            with self._table.unchanged_on_failure():
+            async with self._all_or_nothing({draft.group for draft in drafts}):
                 placed = [self._table.place(draft) for draft in drafts]
-                await self._send({bp.path for bp, _ in placed})
+                await self._send({bp.group for bp, _ in placed})
+                if strict:
+                    for bp, _ in placed:
+                        require_found(bp)
         for bp, reason in placed:
             self._announce(bp, reason)
         self._watch_missing_files()
+        await self._mark_changed([bp for bp, _ in placed])
         answer: dict[str, Any] = {"breakpoints": [bp.to_dict() for bp, _ in placed]}
         if single:
             answer |= {"breakpoint_id": placed[0][0].id, "verified": placed[0][0].verified}
         return answer
 
+    async def change(self, breakpoint_id: str, changes: dict[str, Any], strict: bool = False) -> dict[str, Any]:
+        """Only what is named changes; null takes a condition, hit condition or log message away."""
+        async with self.changing:
+            old = self._table.find(breakpoint_id)
+            if old.function and "line" in changes:
+                message = f"{old.id} is on a function: it has no line to change"
+                raise invalid_parameter("line", str(changes["line"]), message, "Set a new breakpoint on the line")
+            (new,) = await self._table.check([_as_item(old) | changes], strict, self._adapter)
+            self._table.require_room(old, new)
+            if new.key == old.key:
+                new.text, new.places = old.text, new.places or old.places
+                new.verified = new.verified or (bool(new.function) and old.verified)
+            async with self._all_or_nothing({old.group}):
+                if new.key != old.key:
+                    self._table.remove(old)
+                    await self._send({old.group})  # so that its hits there are forgotten
+                self._table.replace(old, new)
+                await self._send({new.group})
+                if strict:
+                    require_found(new)
+        self._announce(new, "changed")
+        self._watch_missing_files()
+        await self._mark_changed([new])
+        moved = {"moved_from": old.line} if new.line != old.line else {}
+        return {**new.to_dict(), **moved}
+
     async def remove(self, breakpoint_id: str) -> dict[str, Any]:
         async with self.changing:
             bp = self._table.find(breakpoint_id)
-            with self._table.unchanged_on_failure():
+            async with self._all_or_nothing({bp.group}):
                 self._table.remove(bp)
-                await self._send({bp.path})
+                await self._send({bp.group})
         self._announce(bp, "removed")
-        return {"id": bp.id, "deleted": True, "source": {"path": bp.path}, "line": bp.line}
+        return {"id": bp.id, "deleted": True, **_place(bp)}
+
+    async def apply(
+        self, breakpoints: list[dict[str, Any]], exception_breakpoints: list[dict[str, Any]], replace: bool = False
+    ) -> dict[str, Any]:
+        """Many at once, all or none; with `replace` they are the only ones afterwards."""
+        async with self.changing:
+            drafts = await self._table.check([item_of(each) for each in breakpoints], False, self._adapter)
+            rules = [draft_of(each, self._adapter.check_expression) for each in exception_breakpoints]
+            wanted = {draft.key for draft in drafts}
+            gone = [bp for bp in self._table.all() if replace and bp.key not in wanted]
+            dropped = [known for known in self._debuggee.exceptions.all() if replace and not known.from_launch]
+            groups = {bp.group for bp in [*drafts, *gone]}
+            async with self._all_or_nothing(groups), self._exceptions_or_nothing():
+                for bp in gone:
+                    self._table.remove(bp)
+                placed = [self._table.place(draft) for draft in drafts]
+                self._debuggee.exceptions.remove(dropped)
+                ruled = [(rule, self._debuggee.exceptions.place(rule)) for rule in rules]
+                await self._send(groups)
+                await self.exceptions.send()
+        for bp, reason in [*((bp, "removed") for bp in gone), *placed]:
+            self._announce(bp, reason)
+        for rule, reason in [*((rule, "removed") for rule in dropped), *ruled]:
+            self.exceptions.announce(rule, reason)
+        self._watch_missing_files()
+        return {
+            "breakpoints": [bp.to_dict() for bp, _ in placed],
+            "exception_breakpoints": [rule.to_dict() for rule in rules],
+            "removed": [{"id": bp.id, **_place(bp)} for bp in gone],
+        }
+
+    @contextlib.asynccontextmanager
+    async def _all_or_nothing(self, groups: set[str]) -> AsyncIterator[None]:
+        """What fails leaves the table, and as far as it can be told the debugger, as they were."""
+        try:
+            with self._table.unchanged_on_failure():
+                yield
+        except BaseException:
+            with contextlib.suppress(RelayError):
+                await self._send(groups)
+            raise
+
+    @contextlib.asynccontextmanager
+    async def _exceptions_or_nothing(self) -> AsyncIterator[None]:
+        try:
+            with self._debuggee.exceptions.unchanged_on_failure():
+                yield
+        except BaseException:
+            with contextlib.suppress(RelayError):
+                await self.exceptions.send()
+            raise
 
     async def listed(self, file: str | None = None, verified: bool | None = None) -> dict[str, Any]:
         if self._debuggee.state in LIVE:
             with contextlib.suppress(RelayError):
                 self._debuggee.on_hits(await self._adapter.hits())
+            await self._mark_changed(self._table.all())
         real = os.path.realpath(os.path.join(self._root, file)) if file else None
         shown = [
             bp.to_dict()
             for bp in self._table.all()
-            if (real is None or bp.key[0] == real) and verified in (None, bp.verified)
+            if (real is None or real in _files(bp)) and verified in (None, bp.verified)
         ]
         return {"breakpoints": shown, "total": len(shown)}
+
+    async def _mark_changed(self, breakpoints: list[Breakpoint]) -> None:
+        if self._debuggee.state in LIVE:
+            await self._debuggee.mark_changed(breakpoints)
 
     async def _send(self, paths: set[str]) -> None:
         if self._debuggee.state not in LIVE:
             return
         self._debuggee.on_hits(await self._adapter.hits())
         for path in paths:
+            if path:
+                self._debuggee.file_changes.notice(path)
             group = self._table.in_file(path)
             bound = await self._adapter.set_breakpoints(path, [bp.for_debugger() for bp in group])
             for bp, result in zip(group, bound, strict=True):
@@ -107,9 +243,30 @@ class Placement:
             except RelayError as error:
                 bp.is_pending, bp.message = False, error.message
             with contextlib.suppress(RelayError):
-                await self._send({bp.path})
+                await self._send({bp.group})
         self._announce(bp, "changed")
 
     def close(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
+
+
+def item_of(definition: dict[str, Any]) -> dict[str, Any]:
+    """A breakpoint as it is saved, in the form in which it is set."""
+    return {**definition, "path": (definition.get("source") or {}).get("path")}
+
+
+def _as_item(bp: Breakpoint) -> dict[str, Any]:
+    names = ("path", "line", "function", "condition", "hit_condition", "log_message", "enabled")
+    return {name: getattr(bp, name) for name in names}
+
+
+def _place(bp: Breakpoint) -> dict[str, Any]:
+    """Where it was, as it is saved."""
+    source = {"path": bp.path} if bp.path else None
+    return {"source": source, "line": bp.line or None, "function": bp.function, "file": bp.path or None}
+
+
+def _files(bp: Breakpoint) -> set[str]:
+    found = {os.path.realpath(place["path"]) for place in bp.places}
+    return found | {bp.key[0]}

@@ -8,12 +8,16 @@ import msgspec
 
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
+from .input import Input
 from .inspection import describe_frame
 from .source import excerpt
 from .state import State
 from .stops import End, Outcome, Stop
+from .watches import Watches
 
-SECTIONS = ("source", "locals", "changes", "stack", "exception", "breakpoints", "return_value", "output")
+SECTIONS = ("source", "locals", "changes", "watches", "stack", "exception", "breakpoints", "return_value", "output")
+VALUES = frozenset({"locals", "changes", "watches", "return_value"})
+NATIVE = "Nothing was entered: what line {line} calls is native code, or code that is not debugged. The step is past it"
 STACK_TOP = 5
 LOCALS_MAX = 50
 OUTPUT_LINES = 50
@@ -22,8 +26,12 @@ OUTPUT_LINES = 50
 class Reporter:
     """Builds reports and remembers what the last one said, to tell what is new."""
 
-    def __init__(self, debuggee: Debuggee, session_id: str, default_budget: int) -> None:
+    def __init__(
+        self, debuggee: Debuggee, input: Input, watches: Watches, session_id: str, default_budget: int
+    ) -> None:
         self._debuggee = debuggee
+        self._input = input
+        self._watches = watches
         self._session_id = session_id
         self._default_budget = default_budget
         self._shown_output = 0
@@ -41,10 +49,17 @@ class Reporter:
         elif isinstance(outcome, End):
             report = self._ended(outcome)
         else:
-            report = {"session_id": self._session_id, "status": str(self._debuggee.state)}
+            report = self._going(budget)
         if "output" in wanted:
             self._add_output(report, budget)
         return fit(report, budget)
+
+    def _going(self, budget: int) -> dict[str, Any]:
+        report: dict[str, Any] = {"session_id": self._session_id, "status": str(self._debuggee.state)}
+        prompt = self._input.prompt()
+        if prompt is not None:
+            report["waiting_for_input"] = {"prompt": prompt[-(budget // 4) :]}
+        return report
 
     async def _stopped(self, stop: Stop, wanted: frozenset[str], budget: int) -> dict[str, Any]:
         report: dict[str, Any] = {
@@ -65,7 +80,7 @@ class Reporter:
             report["source"] = excerpt(place["path"], place["line"])
         if "stack" in wanted:
             self._add_stack(report, stop)
-        if wanted & {"locals", "changes", "return_value"} and stop.frames:
+        if stop.frames and (wanted & VALUES or report.get("source") == [] or stop.stepped_from):
             await self._add_values(report, stop, wanted, budget)
         return report
 
@@ -78,16 +93,31 @@ class Reporter:
             _omit(report, f"{hidden} more frames", "GET /sessions/{id}/stacktrace?start_frame=" + str(STACK_TOP))
 
     async def _add_values(self, report: dict[str, Any], stop: Stop, wanted: frozenset[str], budget: int) -> None:
+        more: dict[str, Any] = {}
+        watched = self._watches.expressions if "watches" in wanted else []
+        if watched:
+            more["watched"] = watched
+        if report.get("source") == []:
+            more["with_source"] = True  # it is in no file that can be read here
+        if stop.stepped_from:
+            more["stepped_from"] = stop.stepped_from
+        adapter = self._debuggee.require_adapter()
         try:
-            answer = await self._debuggee.require_adapter().report(stop.frames[0]["id"], budget // 2, LOCALS_MAX)
+            answer = await adapter.report(stop.frames[0]["id"], budget // 2, LOCALS_MAX, **more)
         except RelayError as error:
-            if self._debuggee.stop is stop:
+            if self._debuggee.is_at(stop.thread_id, stop.frames):
                 _omit(report, f"locals: {error.message}", "GET /sessions/{id}/frames/0/variables")
             return  # else another client has resumed it: what is above was true at the stop
-        if "return_value" in wanted and stop.left is not None:
-            for row in answer["returned"]:
-                if row["name"] == stop.left:
-                    report["return_value"] = {"type": row["type"], "value": row["value"]}
+        if "return_value" in wanted:
+            _add_returned(report, stop, answer)
+        if answer.get("source") and stop.location:
+            report["source"] = excerpt(answer["source"], stop.location["line"])
+        if answer.get("calls"):
+            report["native_frame"] = True
+            report |= {"native_functions": answer["natives"]} if answer["natives"] else {}
+            report.setdefault("note", NATIVE.format(line=stop.stepped_from))
+        if watched and "watches" in answer:
+            report["watches"] = self._watches.look(stop, watched, answer["watches"])
         if "changes" in wanted:
             report["changes"] = self._changes(stop, answer["variables"])
         if "locals" in wanted:
@@ -124,8 +154,9 @@ class Reporter:
 
     def _add_output(self, report: dict[str, Any], budget: int) -> None:
         log = self._debuggee.log
-        start = max(self._shown_output, log.output_end - OUTPUT_LINES)
-        skipped = start - self._shown_output
+        shown_until = max(self._shown_output, log.output_cleared)
+        start = max(shown_until, log.output_end - OUTPUT_LINES)
+        skipped = start - shown_until
         _, entries, self._shown_output = log.output_since(start, OUTPUT_LINES)
         texts = [{"category": entry.body[0], "output": entry.body[1]} for entry in entries]
         room = budget // 4
@@ -139,6 +170,21 @@ class Reporter:
             report["output"] = shown
         if texts or skipped:
             _omit(report, f"{len(texts) + skipped} earlier output entries", "GET /sessions/{id}/output")
+
+
+def _add_returned(report: dict[str, Any], stop: Stop, answer: dict[str, Any]) -> None:
+    """What the function gave that was just left, and what those gave that the step ran."""
+    left = answer["left"]
+    for row in answer["return_value"]:
+        report["return_value"] = {"type": row["type"], "value": row["value"], "function": left["function"]}
+        if left["how"] == "yield":
+            report["return_value"]["yielded"] = True
+    if stop.left and left is not None and left["how"] == "raise":
+        report.setdefault("note", f"{left['function']}() is being left by an exception")
+    if answer["returned"]:
+        report["returned"] = [
+            {"function": row["name"], "type": row["type"], "value": row["value"]} for row in answer["returned"]
+        ]
 
 
 def check_fields(fields: list[str] | None) -> list[str]:
@@ -166,11 +212,13 @@ def _shortened(exception: dict[str, Any] | None, room: int) -> dict[str, Any] | 
 GET = {
     "output": "GET /sessions/{id}/output",
     "stack": "GET /sessions/{id}/stacktrace",
-    "source": "GET /sessions/{id}",
+    "source": "GET /sessions/{id}/source",
     "locals": "GET /sessions/{id}/frames/0/variables",
     "changes": "GET /sessions/{id}/frames/0/variables",
-    "exception": "GET /sessions/{id}",
+    "exception": "GET /sessions/{id}/exception",
+    "returned": "GET /sessions/{id}/frames/0/variables",
     "return_value": "GET /sessions/{id}/frames/0/variables",
+    "watches": "GET /sessions/{id}/watch",
 }
 
 

@@ -11,19 +11,28 @@ from typing import Any
 
 from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..errors import RelayError
-from . import inspection
+from . import assigning, hints, inspection, threads
 from .breakpoints import BreakpointTable
+from .changes import Changes
+from .code import Code, exception
 from .debuggee import Debuggee
 from .ending import Ending
 from .events import EventLog, timestamp
 from .execution import Execution
+from .family import Family
+from .input import Input
+from .launches import Launches
 from .lifetime import Lifetime
 from .placement import Placement
+from .portable import Part, Parts, collect, take_over
 from .report import Reporter
 from .settings import Config
+from .spelling import Spelling
 from .starting import Starting
-from .state import LIVE, State
-from .stops import End, Stop
+from .state import ENDED, LIVE, State
+from .stops import End
+from .travel import Travel
+from .watches import Watches
 
 GRACE = 2.0
 SHOWN = ("script", "module", "command")
@@ -35,6 +44,7 @@ class Session:
         limits = config.limits
         self.config = config
         self.id = config.session_id
+        self.family = Family(self)
         self.created_at = time.time()
         log = EventLog(limits.event_log_max, limits.output_buffer_max_bytes)
         self.debuggee = Debuggee(log, BreakpointTable(config.project_root))
@@ -43,11 +53,31 @@ class Session:
         )
         self.lifetime = Lifetime(self.debuggee, config)
         self.placement = Placement(self.debuggee, self.adapter, config.project_root)
-        reporter = Reporter(self.debuggee, self.id, limits.stop_budget_chars)
-        self.execution = Execution(self.debuggee, reporter, limits.dap_timeout_seconds)
+        self.input = Input(self.debuggee)
+        self.watches = Watches(self.debuggee, self.adapter)
+        reporter = Reporter(self.debuggee, self.input, self.watches, self.id, limits.stop_budget_chars)
+        self.execution = Execution(self.debuggee, self.input, reporter, limits.dap_timeout_seconds)
         self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
         self.ending = Ending(self.id, self.debuggee, self.adapter)
+        self.launches = Launches(self.debuggee, self.starting, config.launch)
+        self.code = Code(config, self.debuggee, self.starting)
+        self.spelling = Spelling(self.debuggee.breakpoints)
+        self.spelling.learn(config.project_root)
+        self.starting.learn = self.spelling.learn
+        self.adapter.spell = self.spelling.spelled
+        self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
+        self.parts = self._parts()
+        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
         self.operations = self._operations()
+        self.family.listen()
+
+    def _parts(self) -> Parts:
+        """What goes along when the session is cloned or exported, besides configuration and launch."""
+        return {
+            "breakpoints": Part(self.placement.exported, self.placement.take_over),
+            "exception_breakpoints": Part(self.placement.exceptions.exported, self.placement.exceptions.take_over),
+            "watches": Part(self.watches.exported, self.watches.take_over),
+        }
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
         """By the names under which relay and doors know them."""
@@ -57,27 +87,53 @@ class Session:
             "summary": self.summary,
             "describe": self.describe,
             "ping": self.ping,
-            "launch": self.starting.launch,
+            "update": self.update,
+            "export": self.export,
+            "launch": self.launches.launch,
             "attach": self.starting.attach,
-            "restart": self.starting.restart,
+            "restart": self.launches.restart,
             "detach": self.ending.detach,
             "terminate": self.ending.terminate,
             "set_breakpoints": self.placement.put,
             "list_breakpoints": self.placement.listed,
             "remove_breakpoint": self.placement.remove,
+            "change_breakpoint": self.placement.change,
+            "apply_breakpoints": self.placement.apply,
+            "set_exception_breakpoint": self.placement.exceptions.put,
+            "list_exception_breakpoints": self.placement.exceptions.listed,
+            "remove_exception_breakpoints": self.placement.exceptions.remove,
             "continue": self.execution.continue_,
             "pause": self.execution.pause,
-            "step_over": partial(self.execution.step, "step_over"),
-            "step_into": partial(self.execution.step, "step_into"),
-            "step_out": partial(self.execution.step, "step_out"),
+            "step_over": partial(self.travel.step, "step_over"),
+            "step_into": partial(self.travel.step, "step_into"),
+            "step_out": partial(self.travel.step, "step_out"),
+            "step_until": self.travel.step_until,
+            "step_targets": self.travel.step_targets,
+            "run_to": self.travel.run_to,
             "report": self.execution.report,
-            "threads": partial(inspection.threads, self.debuggee),
+            "stdin": self.execution.stdin,
+            "threads": partial(threads.threads, self.debuggee),
+            "tasks": partial(threads.tasks, self.debuggee),
             "stack_trace": partial(inspection.stack_trace, self.debuggee),
             "scopes": partial(inspection.scopes, self.debuggee),
             "variables": partial(inspection.variables, self.debuggee),
+            "children": partial(inspection.children, self.debuggee),
             "frame_variables": partial(inspection.frame_variables, self.debuggee),
             "evaluate": self.evaluate,
+            "add_watch": self.watches.add,
+            "list_watches": self.watches.listed,
+            "remove_watch": self.watches.remove,
+            "clear_watches": self.watches.clear,
+            "set_variable": self.set_variable,
+            "set_expression": self.set_expression,
+            "completions": partial(hints.completions, self.debuggee),
+            "hover": self.hover,
+            "source": self.code.source,
+            "modules": self.code.modules,
+            "exception": partial(exception, self.debuggee),
             "output": self.output,
+            "follow_output": self.follow_output,
+            "clear_output": self.clear_output,
             "events": self.events,
         }
 
@@ -88,18 +144,23 @@ class Session:
         return self.debuggee.state
 
     def info(self) -> dict[str, Any]:
-        stop, end = self.debuggee.stop, self.debuggee.end
+        stop, end, prompt = self.debuggee.stop, self.debuggee.end, self.input.prompt()
         return {
             "session_id": self.id,
             "name": self.config.name,
             "status": str(self.state),
+            "waiting_for_input": None if prompt is None else {"prompt": prompt},
             "stop_reason": stop.reason if stop else None,
             "created_at": timestamp(self.created_at),
             "expires_at": timestamp(time.time() + self.lifetime.remaining()),
             "config": {
                 "project_root": self.config.project_root or os.getcwd(),
                 "python_path": self.config.interpreter,
+                "venv": self.config.venv,
+                "pythonpath": self.config.pythonpath,
+                "timeout_minutes": round(self.lifetime.timeout / 60, 2),
                 "stop_on_entry": self.config.stop_on_entry,
+                "stop_scope": self.config.stop_scope,
             },
             "program": self.starting.program,
             "attached": self.starting.attached,
@@ -110,6 +171,7 @@ class Session:
             "exception": stop.to_exception() if stop else None,
             **self._ending(end),
             "warning": self.lifetime.warning(),
+            **self.family.info(self),
         }
 
     def _ending(self, end: End | None) -> dict[str, Any]:
@@ -122,7 +184,27 @@ class Session:
 
     def describe(self) -> dict[str, Any]:
         """What a relay must know that finds this session again."""
-        return {"project_root": self.config.project_root, "info": self.info()}
+        return {
+            "project_root": self.config.project_root,
+            "timeout_seconds": self.lifetime.timeout,
+            "info": self.info(),
+            "children": self.family.described(self),
+        }
+
+    # Its configuration, to change and to take elsewhere.
+
+    async def update(self, **changes: Any) -> dict[str, Any]:
+        await self.changes.apply(changes)
+        self.debuggee.touch()
+        return self.info()
+
+    def export(self, include_env: bool = False, relative: bool = True) -> dict[str, Any]:
+        return collect(self.config, self.launches.remembered, self.parts, include_env, relative)
+
+    async def restore(self) -> list[str]:
+        """Sets what the session was made with. Says what could not be taken over from another one."""
+        await self.placement.restore(self.config.breakpoints)
+        return await take_over(self.parts, self.config.parts or {})
 
     def summary(self) -> dict[str, Any]:
         program = self.starting.program or {}
@@ -133,44 +215,32 @@ class Session:
             "created_at": timestamp(self.created_at),
             "pid": self.adapter.pid if self.state in LIVE else None,
             "program": next((program[key] for key in SHOWN if key in program), "<code>" if program else None),
+            "parent_session_id": self.family.parent_id(self),
         }
 
     async def status(self) -> dict[str, Any]:
+        rows: threads.Rows = []
+        if self.state in LIVE:
+            with contextlib.suppress(RelayError):
+                rows = await threads.overview(self.debuggee)
+        # All of the rest at one moment: the program may have moved on while its threads were asked for.
         stop, end = self.debuggee.stop, self.debuggee.end
         answer: dict[str, Any] = {
             "session_id": self.id,
             "status": str(self.state),
             "location": stop.location if stop else None,
-            "stopped_threads": [],
-            "all_threads": [],
+            "stopped_threads": threads.stopped_threads(self.debuggee, rows),
+            "all_threads": threads.in_short(rows) if self.state in LIVE else [],
             **self._ending(end),
             "exception": stop.to_exception() if stop else None,
             "warning": self.lifetime.warning(),
         }
         if stop is not None:
             answer["reason"] = stop.reason
-        if self.state in LIVE:
-            await self._add_threads(answer, stop)
+        prompt = self.input.prompt()
+        if prompt is not None and answer["status"] == State.RUNNING:
+            answer |= {"status": "waiting_for_input", "prompt": prompt}
         return answer
-
-    async def _add_threads(self, answer: dict[str, Any], stop: Stop | None) -> None:
-        with contextlib.suppress(RelayError):
-            listed = (await inspection.threads(self.debuggee))["threads"]
-            if self.debuggee.stop is not stop:
-                return  # it has moved on: what is above was true when asked
-            answer["all_threads"] = [
-                {"thread_id": thread["id"], "name": thread["name"], "status": thread["status"]} for thread in listed
-            ]
-            answer["stopped_threads"] = [
-                {
-                    "thread_id": thread["id"],
-                    "name": thread["name"],
-                    "breakpoint_id": next(iter(stop.hit_ids), None),
-                    "location": stop.location,
-                }
-                for thread in listed
-                if stop and thread["id"] == stop.thread_id
-            ]
 
     def ping(self) -> dict[str, Any]:
         info = self.info()
@@ -179,11 +249,58 @@ class Session:
     # What does not need a part of its own.
 
     async def evaluate(self, expression: str, timeout: float | None = None, **options: Any) -> dict[str, Any]:
-        timeout = timeout or self.config.limits.evaluate_timeout_seconds
-        return await inspection.evaluate(self.debuggee, expression, timeout, **options)
+        return await inspection.evaluate(self.debuggee, expression, self._patience(timeout), **options)
 
-    def output(self, cursor: str | None = None, limit: int = 100, category: str | None = None) -> dict[str, Any]:
-        return self.debuggee.log.read_output(cursor, limit, category)
+    async def set_variable(self, timeout: float | None = None, **wish: Any) -> dict[str, Any]:
+        return await assigning.set_variable(self.debuggee, timeout=self._patience(timeout), **wish)
+
+    async def set_expression(self, timeout: float | None = None, **wish: Any) -> dict[str, Any]:
+        return await assigning.set_expression(self.debuggee, timeout=self._patience(timeout), **wish)
+
+    async def hover(self, timeout: float | None = None, file: str | None = None, **options: Any) -> dict[str, Any]:
+        self.debuggee.require("hover")
+        if file is not None:
+            options["file"] = await self.code.own_path("file", file)
+        return await hints.hover(self.debuggee, self._patience(timeout), **options)
+
+    def _patience(self, timeout: float | None) -> float:
+        return timeout or self.config.limits.evaluate_timeout_seconds
+
+    async def output(
+        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
+    ) -> dict[str, Any]:
+        page = await self._output_page(cursor, limit, category, timeout)
+        entries = [entry.to_output() for _, entry in page["entries"]]
+        return {**page, "entries": entries, **self.family.output_note(self)}
+
+    async def follow_output(
+        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
+    ) -> dict[str, Any]:
+        """The same for somebody who goes on reading: each entry with the cursor behind it, and how it ended."""
+        page = await self._output_page(cursor, limit, category, timeout)
+        entries = [{"cursor": cursor, **entry.to_output()} for cursor, entry in page["entries"]]
+        end = None if page["has_more"] or self.state not in ENDED else self._ending(self.debuggee.end)
+        return {**page, "entries": entries, "end": end}
+
+    async def _output_page(
+        self, cursor: str | None, limit: int, category: str | None, timeout: float
+    ) -> dict[str, Any]:
+        """With a timeout it waits for output, as long as there can be any."""
+        log, deadline = self.debuggee.log, time.monotonic() + timeout
+        page = log.read_output(cursor, limit, category)
+        while not (page["entries"] or page["has_more"]) and self.state not in ENDED:
+            left = deadline - time.monotonic()
+            if left <= 0 or page["dropped"] or page["cleared"]:
+                break
+            await log.news(left)
+            page = log.read_output(page["next_cursor"], limit, category)
+        return page
+
+    def clear_output(self) -> dict[str, Any]:
+        if self.debuggee.adapter is not None:
+            self.debuggee.adapter.drain()  # what was written by now goes too
+        self.debuggee.output.flush()
+        return self.debuggee.log.clear_output()
 
     async def events(self, cursor: str | None = None, limit: int = 100, timeout: float = 0) -> dict[str, Any]:
         answer = await self.debuggee.log.read_events(cursor, limit, timeout)
@@ -193,6 +310,7 @@ class Session:
         """Ends the program and everything that it started."""
         self.placement.close()
         self.debuggee.ending = reason
+        self.family.ending(self, reason)
         with contextlib.suppress(RelayError):
             await self.adapter.end(0 if force else GRACE)
         if self.state in LIVE:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..adapters.debugpy.environments import interpreter_of
+
 
 @dataclass
 class Limits:
@@ -26,12 +28,21 @@ class Config:
     name: str
     project_root: str | None = None
     python_path: str | None = None
+    venv: str | None = None
+    pythonpath: list[str] = field(default_factory=list)
     timeout_seconds: float | None = None
     stop_on_entry: bool = False
+    stop_scope: str = "all"
     breakpoints: list[dict[str, Any]] = field(default_factory=list)
     """to restore"""
+    launch: dict[str, Any] | None = None
+    """what to launch when a launch names nothing"""
+    parts: dict[str, Any] | None = None
+    """of another session, to be taken over: see portable"""
     limits: Limits = field(default_factory=Limits)
 
     @property
     def interpreter(self) -> str:
-        return self.python_path or self.limits.default_python_path
+        if self.python_path or self.venv is None:
+            return self.python_path or self.limits.default_python_path
+        return interpreter_of(self.venv)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
-from ..adapters.base import Adapter, AttachSpec, LaunchSpec
+from ..adapters.base import Adapter, Arrival, AttachSpec, LaunchSpec
+from ..adapters.debugpy.environments import ACTIVATED, activation, find_environment, import_paths, interpreter_of
+from ..adapters.stdin import LONGEST_QUEUE
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
 from .execution import Execution, Wait
@@ -18,13 +21,9 @@ from .settings import Config
 from .state import LIVE, State
 from .stops import DETACHED, End
 
-STOP_ON: dict[bool | str, list[str]] = {
-    False: [],
-    "uncaught": ["uncaught"],
-    "raised": ["raised"],
-    True: ["raised", "uncaught"],
-}
 LAST_WORDS = 20
+MULTIPROCESSING = "from multiprocessing.spawn import "
+"""How it starts the parent's program again in a child."""
 GRACE = 2.0
 RESTARTED = "restarted"
 SETTLE = 0.5
@@ -42,10 +41,11 @@ class Starting:
         self._execution = execution
         self.program: dict[str, Any] | None = None
         self.started_at: float | None = None
+        self._just_my_code = False
         self.attached = False
-        self._launched: dict[str, Any] | None = None
-        """what the client wished at launch, for a restart"""
         self._restarting = asyncio.Lock()
+        self.learn: Callable[[str], None] = lambda folder: None
+        """told of folders that the user named"""
 
     async def launch(
         self,
@@ -56,27 +56,33 @@ class Starting:
     ) -> dict[str, Any]:
         check_fields(fields)
         self._debuggee.require("launch")
-        spec, stop_on = self._understand(**wishes)
+        spec, stop_on_exception = self._understand(**wishes)
+        self.learn(spec.cwd)
+        if spec.kind == "file":
+            self.learn(os.path.dirname(spec.target))
         run = self._debuggee.begin_run(State.LAUNCHING)
+        self._debuggee.stop_scope = spec.stop_scope
         try:
             await self._adapter.check_launch(spec)
-            await self._start(spec, stop_on)
+            await self._start(spec, stop_on_exception)
         except BaseException as error:
             await self._undo(error)
             raise
-        self._launched = wishes
         return await self._launch_answer(spec, run, wait, fields, budget)
 
     def _understand(
-        self, stop_on_exception: bool | str = "uncaught", console: str = "internalConsole", **wishes: Any
-    ) -> tuple[LaunchSpec, list[str]]:
-        return launch_spec(self._config, **wishes), STOP_ON[stop_on_exception]
+        self, stop_on_exception: bool | str | None = None, console: str = "internalConsole", **wishes: Any
+    ) -> tuple[LaunchSpec, bool | str | None]:
+        return launch_spec(self._config, **wishes), stop_on_exception
 
-    async def _start(self, spec: LaunchSpec, stop_on: list[str]) -> None:
+    async def _start(self, spec: LaunchSpec, stop_on_exception: bool | str | None) -> None:
         await self._placement.verify_pending()
         self.started_at = time.monotonic()
+        self._just_my_code = spec.just_my_code
         async with self._placement.changing:
             self._debuggee.adapter = self._adapter
+            self._placement.begin()
+            stop_on = self._placement.exceptions.for_launch(stop_on_exception)
             await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
             self._debuggee.started()
 
@@ -91,14 +97,18 @@ class Starting:
         return {**answer, "pid": self._adapter.pid, "program": self.program}
 
     async def restart(
-        self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
+        self,
+        wishes: dict[str, Any] | None,
+        wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
     ) -> dict[str, Any]:
         """Ends what runs and launches the same again. What can be refused is refused before anything is ended."""
         check_fields(fields)
         async with self._restarting:
             self._debuggee.require("restart")
-            wishes = self._require_launched()
-            spec, stop_on = self._understand(**wishes)
+            wishes = self._require_launched(wishes)
+            spec, stop_on_exception = self._understand(**wishes)
             await self._check_again(spec)
             self._debuggee.require("restart")
             if self._debuggee.state in LIVE:
@@ -108,14 +118,14 @@ class Starting:
             assert previous is not None
             run = self._debuggee.begin_again(previous)
             try:
-                await self._start(spec, stop_on)
+                await self._start(spec, stop_on_exception)
             except BaseException as error:
                 await self._undo(error, previous)
                 raise
         answer = await self._launch_answer(spec, run, wait, fields, budget)
         return {**answer, "restarted": True, "previous": previous.summary()}
 
-    def _require_launched(self) -> dict[str, Any]:
+    def _require_launched(self, wishes: dict[str, Any] | None) -> dict[str, Any]:
         end = self._debuggee.end
         if end is not None and end.reason == DETACHED:
             raise RelayError(
@@ -124,13 +134,13 @@ class Starting:
                 current_state=str(self._debuggee.state),
                 suggestion="Create another session with POST /sessions and launch there",
             )
-        if self._launched is None:
+        if wishes is None or self.attached:
             raise RelayError(
                 "NOT_SUPPORTED",
-                "Cannot restart: this session attached to the program and does not know how it was started",
+                "Cannot restart: this session did not launch the program and does not know how it was started",
                 suggestion="Start the program again, then attach to it in a new session; or launch it in a session",
             )
-        return self._launched
+        return wishes
 
     async def _check_again(self, spec: LaunchSpec) -> None:
         try:
@@ -147,6 +157,7 @@ class Starting:
         host: str | None = None,
         port: int | None = None,
         connect_timeout: float = 10,
+        stop_scope: str | None = None,
         wait: Wait = None,
         fields: list[str] | None = None,
         budget: int | None = None,
@@ -154,13 +165,17 @@ class Starting:
         check_fields(fields)
         self._debuggee.require("attach")
         gdb = self._config.limits.gdb_path or None
-        spec = AttachSpec(pid, host or "localhost", port, connect_timeout, gdb_path=gdb)
+        scope = stop_scope or self._config.stop_scope
+        spec = AttachSpec(pid, host or "localhost", port, connect_timeout, stop_scope=scope, gdb_path=gdb)
         run = self._debuggee.begin_run(State.LAUNCHING)
+        self._debuggee.stop_scope = scope
         self.started_at = time.monotonic()
         try:
             async with self._placement.changing:
                 self._debuggee.adapter = self._adapter
-                await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), STOP_ON["uncaught"])
+                self._placement.begin()
+                stop_on = self._placement.exceptions.for_launch()
+                await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
                 self.program = await asyncio.to_thread(self._adapter.describe_target)
                 self._debuggee.started()
         except BaseException as error:
@@ -171,15 +186,43 @@ class Starting:
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
         return {**answer, "attached": True, "pid": self._adapter.pid, "program": self.program, **where}
 
+    async def join(self, arrival: Arrival, about: dict[str, Any], elder: Starting) -> None:
+        """For a child that another program of the session started: it stops where that one would."""
+        self._just_my_code = elder._just_my_code
+        self.program = program_of(about, elder.program or {})
+        self._debuggee.begin_run(State.LAUNCHING)
+        self._debuggee.stop_scope = elder._debuggee.stop_scope
+        self.started_at = time.monotonic()
+        async with self._placement.changing:
+            self._debuggee.adapter = self._adapter
+            self._placement.begin()
+            groups = self._debuggee.breakpoints.for_debugger()
+            stop_on = self._debuggee.exceptions.for_debugger()
+            scope = self._debuggee.stop_scope
+            await self._adapter.join(arrival, about["pid"], groups, stop_on, self._just_my_code, scope)
+            self._debuggee.started()
+
     async def _undo(self, error: BaseException, previous: End | None = None) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
         await self._adapter.end(0)
         self._debuggee.reset(previous)
+        self._placement.exceptions.forget_launch()
         self.started_at = None
         if isinstance(error, RelayError) and error.code == "LAUNCH_FAILED":
             log = self._debuggee.log
             _, entries, _ = log.output_since(max(0, log.output_end - LAST_WORDS), LAST_WORDS)
             error.details["output"] = "".join(entry.body[1] for entry in entries)[-2000:]
+
+
+def program_of(about: dict[str, Any], parents: dict[str, Any]) -> dict[str, Any]:
+    """What a child runs: what it was started with, or after a fork what its parent runs."""
+    if about.get("fork") or about["target"].startswith(MULTIPROCESSING):
+        return {**parents, "cwd": about["cwd"]}
+    key = {"file": "script"}.get(about["kind"], about["kind"])
+    target = about["target"]
+    if key == "script":
+        target = os.path.normpath(os.path.join(about["cwd"] or "", target))
+    return {key: target, "args": about["args"], "cwd": about["cwd"], "env": {}}
 
 
 def launch_spec(
@@ -194,6 +237,12 @@ def launch_spec(
     python_args: list[str] | None = None,
     python_path: str | None = None,
     just_my_code: bool = False,
+    stop_scope: str | None = None,
+    debug_subprocesses: bool = False,
+    stdin_inputs: list[str] | None = None,
+    stdin_eof: bool = False,
+    venv: str | None = None,
+    pythonpath: list[str] | None = None,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
@@ -201,17 +250,56 @@ def launch_spec(
         kind, target = "file", _find_script(script, folder)
     else:
         kind, target = ("module", module) if module is not None else ("code", code or "")
-    return LaunchSpec(
+    interpreter, environment = _choose_interpreter(config, folder, python_path, venv)
+    env = env or {}
+    spec = LaunchSpec(
         kind=kind,
         target=target,
         args=args or [],
         cwd=folder,
-        env=env or {},
-        interpreter=python_path or config.interpreter,
+        env=env,
+        interpreter=interpreter,
         interpreter_args=python_args or [],
         stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
         just_my_code=just_my_code,
+        stop_scope=stop_scope or config.stop_scope,
+        debug_subprocesses=debug_subprocesses,
+        stdin_inputs=stdin_inputs or [],
+        stdin_eof=stdin_eof,
+        added=_variables(
+            env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
+        ),
+        removed=ACTIVATED if environment else (),
     )
+    if len(spec.stdin) > LONGEST_QUEUE:
+        message = f"All of stdin_inputs together may have {LONGEST_QUEUE} bytes, not {len(spec.stdin)}"
+        raise invalid_parameter(
+            "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
+        )
+    return spec
+
+
+def _choose_interpreter(
+    config: Config, folder: str, python_path: str | None, venv: str | None
+) -> tuple[str, str | None]:
+    """The launch's own choice before the session's; and the environment to activate, if one was chosen."""
+    if python_path is None and venv is None:
+        python_path, venv = config.python_path, config.venv
+    if python_path is not None or venv is None:
+        return python_path or config.interpreter, None
+    environment = find_environment(venv, folder)
+    return interpreter_of(environment), environment
+
+
+def _variables(env: dict[str, str], environment: str | None, imports: list[str]) -> dict[str, str]:
+    """What follows from venv and pythonpath, in front of what the client or the relay's environment has there."""
+    variables: dict[str, str] = {}
+    if environment is not None:
+        variables = activation(environment, env.get("PATH", os.environ.get("PATH", "")))
+    if imports:
+        before = env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        variables["PYTHONPATH"] = os.pathsep.join([*imports, before] if before else imports)
+    return variables
 
 
 def _working_folder(root: str, cwd: str | None) -> str:

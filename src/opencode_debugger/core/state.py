@@ -34,21 +34,43 @@ ALLOWED: dict[str, frozenset[State]] = {
     "step_over": ONLY_PAUSED,
     "step_into": ONLY_PAUSED,
     "step_out": ONLY_PAUSED,
+    "step_until": ONLY_PAUSED,
+    "step_targets": ONLY_PAUSED,
+    "run_to": ONLY_PAUSED,
     "threads": LIVE,
+    "tasks": LIVE,
     "stack_trace": ONLY_PAUSED,
     "scopes": ONLY_PAUSED,
     "variables": ONLY_PAUSED,
+    "children": ONLY_PAUSED,
     "frame_variables": ONLY_PAUSED,
     "evaluate": ONLY_PAUSED,
+    "set_variable": ONLY_PAUSED,
+    "set_expression": ONLY_PAUSED,
+    "completions": ONLY_PAUSED,
+    "hover": ONLY_PAUSED,
+    "source": ONLY_PAUSED,
+    "modules": LIVE,
+    "exception": ONLY_PAUSED,
 }
 """Operations that are not named here are allowed always."""
 
 SAID: dict[str, str] = {
+    "stdin": "send input",
     "threads": "list threads",
+    "tasks": "list tasks",
+    "step_targets": "list step targets",
     "stack_trace": "get the stack trace",
     "scopes": "get scopes",
     "variables": "get variables",
+    "children": "get variables",
     "frame_variables": "get variables",
+    "set_variable": "set a variable",
+    "set_expression": "set an expression",
+    "completions": "complete",
+    "source": "get the source of a frame",
+    "modules": "list modules",
+    "exception": "get the exception",
 }
 
 ADVICE: dict[State, str] = {
@@ -68,8 +90,12 @@ def require(operation: str, state: State) -> None:
     allowed = ALLOWED.get(operation)
     if allowed is None or state in allowed:
         return
+    raise wrong_state(operation, state, allowed)
+
+
+def wrong_state(operation: str, state: State, allowed: frozenset[State]) -> RelayError:
     wanted = " or ".join(sorted(allowed))
-    raise RelayError(
+    return RelayError(
         "INVALID_SESSION_STATE",
         f"Cannot {SAID.get(operation, operation.replace('_', '-'))}: session is not {wanted}",
         current_state=str(state),

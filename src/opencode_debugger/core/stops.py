@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..adapters.base import StopEvent
@@ -14,6 +14,7 @@ DESCRIPTIONS = {
     "exception": "Paused on exception",
     "pause": "Paused on request",
     "entry": "Paused at program entry",
+    "run_to": "Paused at the line it was run to",
 }
 
 TRACEBACK = 4000
@@ -26,13 +27,16 @@ class Stop:
     frames: list[dict[str, Any]]
     hit_ids: list[str]
     exception: dict[str, Any] | None = None
-    """type, full_type, message, traceback and break_mode"""
+    """type, full_type, message, traceback, break_mode and, if something led to it, chain"""
     left: str | None = None
     """the function that was stepped out of"""
     note: str | None = None
     """what else there is to say about it, such as a condition that raised"""
-    stacks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    """stacks of other threads that were asked for"""
+    is_told: bool = False
+    """whether a client has seen it: one that nobody was told of is not left by a continue"""
+    is_logged: bool = False
+    stepped_from: int | None = None
+    """the line that a step into left without entering anything"""
 
     @property
     def thread_id(self) -> int:
@@ -46,11 +50,20 @@ class Stop:
     def location(self) -> dict[str, Any] | None:
         return location(self.frames[0]) if self.frames else None
 
+    def note_step_into(self, before: Stop | None) -> None:
+        """Still in the same frame after a step into: whatever that line calls was not entered."""
+        if before is None or self.reason != "step" or len(before.frames) != len(self.frames) or not self.frames:
+            return
+        old, new = before.location or {}, self.location or {}
+        if before.thread_id == self.thread_id and all(old[key] == new[key] for key in ("path", "function")):
+            self.stepped_from = old["line"]
+
     def to_exception(self) -> dict[str, Any] | None:
         if self.exception is None:
             return None
         shown = {name: self.exception[name] for name in ("type", "message", "traceback")}
-        return {**shown, "location": self.location}
+        chain = {"chain": self.exception["chain"]} if self.exception.get("chain") else {}
+        return {**shown, **chain, "location": self.location}
 
     def to_event(self) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from keyword import iskeyword
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from .documented import Described, doc
-from .fields import Argument, LineNumber, PathText, ShortText, problem
+from .fields import Argument, LineNumber, PathText, ShortText, problem, without_nul
 from .requests import RequestModel, choice
 
 STRICT = "Refuse breakpoints that cannot be verified now, instead of keeping them pending."
 
 # Tags are part of pydantic's error locations; the brackets tell them from field names.
 ONE, MANY = "<one>", "<many>"
+
+
+LOCALS = "<locals>"
+
+
+def line_text(value: str) -> str:
+    if not value.strip() or "\n" in value or "\r" in value:
+        raise problem("Must be text from one line of the file")
+    return without_nul(value)
+
+
+def function_name(value: str) -> str:
+    """func, module.func, Class.method, module.Class.method, outer.<locals>.inner"""
+    parts = value.split(".")
+    named = [part for part in parts if part != LOCALS]
+    if LOCALS in (parts[0], parts[-1]) or not all(part.isidentifier() and not iskeyword(part) for part in named):
+        raise problem("Not the name of a function: give func, module.func, Class.method or module.Class.method")
+    return value
+
+
+FunctionName = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(function_name)]
+LineText = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(line_text)]
+Occurrence = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class SourceRequest(RequestModel):
@@ -26,10 +50,12 @@ class BreakpointRequest(RequestModel):
         json_schema_extra={
             "examples": [{"source": {"path": "/home/dev/myproject/main.py"}, "line": 42}],
             "oneOf": [
-                choice(["source", "line"], ["file", "function"]),
-                choice(["file", "line"], ["source", "function"]),
-                choice(["function"], ["line", "file"]),
-                choice(["function", "file"], ["line", "source"]),
+                choice(["source", "line"], ["file", "function", "text", "occurrence"]),
+                choice(["file", "line"], ["source", "function", "text", "occurrence"]),
+                choice(["source", "text"], ["file", "function", "line"]),
+                choice(["file", "text"], ["source", "function", "line"]),
+                choice(["function"], ["line", "file", "text", "occurrence"]),
+                choice(["function", "file"], ["line", "source", "text", "occurrence"]),
             ],
         }
     )
@@ -37,7 +63,17 @@ class BreakpointRequest(RequestModel):
     source: SourceRequest | None = Field(None, description="Source file by path.")
     file: PathText | None = Field(None, description="Source file; may be relative to project_root.")
     line: LineNumber | None = Field(None, description="Line number (1-indexed).")
-    function: ShortText | None = Field(None, description="Not available in this version: give a line.")
+    text: LineText | None = Field(
+        None,
+        description="Instead of a line: text that the line contains, blanks at its ends aside. Lines with code are "
+        "preferred. If several contain it, an occurrence is needed.",
+    )
+    occurrence: Occurrence | None = Field(None, description="Which of the lines that contain the text (1-indexed).")
+    function: FunctionName | None = Field(
+        None,
+        description="Instead of a line: stop at the first line inside this function: func, module.func, Class.method, "
+        "module.Class.method. With a file, only in that file.",
+    )
     condition: Argument | None = Field(None, description="Break only when this expression is truthy.")
     hit_condition: ShortText | None = Field(None, description="Break on hit count: 5, ==5, >5, >=5, <5, <=5, %5.")
     log_message: Argument | None = Field(
@@ -51,11 +87,14 @@ class BreakpointRequest(RequestModel):
     def one_place(self) -> Self:
         if self.source is not None and self.file is not None:
             raise problem("Give source.path or file, not both", "file")
-        if self.function is not None and self.line is not None:
-            raise problem("Give line or function, not both", "function")
-        if self.function is None and self.line is None:
-            raise problem("A line (or a function) is required", "line")
-        if self.line is not None and self.source is None and self.file is None:
+        given = [name for name in ("line", "text", "function") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise problem(f"Give {given[0]} or {given[1]}, not both", given[1])
+        if not given:
+            raise problem("A line (or a text, or a function) is required", "line")
+        if self.occurrence is not None and self.text is None:
+            raise problem("An occurrence goes with text", "occurrence")
+        if self.function is None and self.source is None and self.file is None:
             raise problem("A source.path (or file) is required", "source")
         return self
 
@@ -64,6 +103,7 @@ class BreakpointRequest(RequestModel):
             "path": self.source.path if self.source else self.file,
             "relative_ok": self.file is not None,
             **self.model_dump(include=set(ITEM_FIELDS)),
+            **self.model_dump(include={"text", "occurrence"}, exclude_none=True),
         }
 
 
@@ -75,6 +115,31 @@ class SingleBreakpointRequest(BreakpointRequest):
 
     def params(self) -> dict[str, Any]:
         return {"breakpoints": [self.item()], "strict": self.strict, "single": True}
+
+
+class ChangeBreakpointRequest(RequestModel):
+    """What is left out stays as it is; null takes a condition, hit condition or log message away."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"condition": "x > 10", "hit_condition": None}]})
+
+    line: LineNumber = Field(1, description="Move it to this line of its file; it counts its hits anew.")
+    condition: Argument | None = Field(None, description="Break only when this expression is truthy; null: always.")
+    hit_condition: ShortText | None = Field(
+        None, description="Break on hit count: 5, ==5, >5, >=5, <5, <=5, %5; null: on each."
+    )
+    log_message: Argument | None = Field(None, description="Log this instead of breaking; null: break.")
+    enabled: bool = Field(True, description="Switch it off and on again. It stays listed and keeps its count.")
+    strict: bool = Field(False, description=STRICT)
+
+    @model_validator(mode="after")
+    def something(self) -> Self:
+        if not self.model_fields_set - {"strict"}:
+            raise problem("Give at least one of line, condition, hit_condition, log_message and enabled")
+        return self
+
+    def params(self) -> dict[str, Any]:
+        changes = self.model_dump(include=self.model_fields_set - {"strict"})
+        return {"changes": changes, "strict": self.strict}
 
 
 class SetBreakpointsRequest(RequestModel):
@@ -120,12 +185,19 @@ class Breakpoint(Described):
     id: str = doc("Identifier, stable for the session's life.", "bp_1", ...)
     verified: bool = doc("Whether the program will stop there.", True, ...)
     source: SourcePath | None = doc("Source file.")
-    line: int | None = doc("Line that was asked for.", 42)
+    line: int | None = doc("Line that was asked for, or the first line inside the function.", 42)
+    function: str | None = doc("Of a function breakpoint: the name that was asked for.", "Cart.add")
+    file: str | None = doc("Of a function breakpoint: the only file in which it counts.")
+    locations: list[dict[str, Any]] | None = doc(
+        "Of a function breakpoint: every place where it stops, at most 20.", [{"path": "/home/dev/cart.py", "line": 12}]
+    )
+    text: str | None = doc("What is written on the line, if it was found by its text.", "total += price")
     condition: str | None = doc("Break only when this is truthy.", "x > 10")
     hit_condition: str | None = doc("Hit count condition.", ">=5")
     log_message: str | None = doc("Text of a logpoint.", "x is {x}")
     enabled: bool = doc("Whether it is active.", True)
-    hit_count: int = doc("How often it was reached, and its condition, if any, was true.", 3)
+    hit_count: int = doc("How often it was reached, and its condition, if any, was true, in this run.", 3)
+    source_changed: bool | None = doc("True when its file changed after the program had loaded it.", True)
     message: str | None = doc("Why it is not verified, or more about its line.", "No executable code at line 15")
     suggestion: dict[str, Any] | None = doc(
         "A line nearby that has code, and its text.", {"line": 16, "text": "return total"}
@@ -136,6 +208,10 @@ class BreakpointsSet(Described):
     breakpoints: list[Breakpoint] = doc("The breakpoints of this request, in its order.", None, ...)
     breakpoint_id: str | None = doc("Its id, when one bare breakpoint was sent.", "bp_1")
     verified: bool | None = doc("Whether it is verified, when one bare breakpoint was sent.", True)
+
+
+class BreakpointChanged(Breakpoint):
+    moved_from: int | None = doc("The line that it was on before, if it was moved.", 41)
 
 
 class BreakpointList(Described):

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 MAX_INTEGER = 2**53 - 1
 MAX_WAIT_SECONDS = 3600
 MIN_BUDGET, MAX_BUDGET = 200, 100_000
+MIN_PAGE_BUDGET = 600
 MAX_FIELD_NAMES = 64
 
 _FIELD_NAME = re.compile(r"[a-z][a-z0-9_.]{0,63}")
@@ -89,6 +90,7 @@ def field_names(value: Any) -> list[str] | None:
 ShortText = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(without_nul)]
 PathText = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(without_nul)]
 Argument = Annotated[str, Field(max_length=100_000), AfterValidator(without_nul)]
+InputText = Annotated[str, Field(max_length=10_000_000)]
 Expression = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(without_nul)]
 
 Identifier = Annotated[int, Field(ge=0, le=MAX_INTEGER)]

@@ -1,22 +1,50 @@
-"""Answers about a paused program: threads, frames, scopes, variables, evaluation."""
+"""Answers about a program: threads, tasks, frames, scopes, variables, evaluation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .documented import Described, doc
+from .sessions import Location
 
 
 class Thread(Described):
     id: int = doc("Identifier of the thread.", 1, ...)
     name: str = doc("Its name.", "MainThread", ...)
-    status: str = doc("running or paused; all threads have the same.", "paused", ...)
-    is_current: bool = doc("Whether it is the thread that stopped.", True, ...)
+    status: str = doc("running or paused.", "paused", ...)
+    is_current: bool = doc("Whether it is the thread that is looked at when none is named.", True, ...)
+    location: Location | None = doc("Where it is; only of a paused one.")
 
 
 class ThreadList(Described):
     threads: list[Thread] = doc("Every thread of the program.", None, ...)
-    stopped_thread_id: int | None = doc("Thread that stopped.", 1)
+    stopped_thread_id: int | None = doc("Thread that is looked at when none is named.", 1)
+
+
+class TaskPlace(Described):
+    path: str = doc("Source file.", "/home/dev/myproject/main.py", ...)
+    line: int = doc("Line (1-indexed).", 42, ...)
+    function: str = doc("Function or coroutine.", "fetch", ...)
+
+
+class AsyncTask(Described):
+    id: int = doc("Number of the task; it keeps it while it lives.", 1, ...)
+    name: str = doc("Its name.", "Task-1", ...)
+    state: str = doc("running, pending, finished, failed or cancelled.", "pending", ...)
+    coroutine: str = doc("What it runs.", "main.<locals>.fetch", ...)
+    awaiting: list[TaskPlace] = doc("Coroutines that await each other, the innermost first.", None, ...)
+    waits_for: str | None = doc("What the innermost waits for; null if it runs or is over.", "sleep(10)")
+    created: TaskPlace | None = doc("Where it was made; null if that was not seen.")
+    thread_id: int | None = doc("Thread of its event loop, while that runs.", 1)
+    is_current: bool = doc("Whether its event loop runs it now.", False, ...)
+
+
+class TaskList(Described):
+    tasks: list[AsyncTask] = doc("Tasks of every event loop, unfinished ones first.", None, ...)
+    total: int = doc("How many there are in all.", 2, ...)
+    offset: int = doc("How many were skipped.", 0, ...)
+    limit: int = doc("How many a page has at most.", 100, ...)
+    has_more: bool = doc("Whether there is another page.", False, ...)
 
 
 class FrameSource(Described):
@@ -38,6 +66,7 @@ class StackTrace(Described):
     thread_id: int = doc("Thread of these frames.", 1, ...)
     frames: list[Frame] = doc("Frames, top first.", None, ...)
     total_frames: int = doc("How many frames the stack has.", 3, ...)
+    running: bool | None = doc("True if the thread was running: it may have gone on since.", True)
 
 
 class VariableScope(Described):
@@ -60,6 +89,11 @@ class PresentationHint(Described):
     visibility: str | None = doc("Who may see it.", "private")
 
 
+class Column(Described):
+    name: str = doc("Label of the column.", "'price'", ...)
+    dtype: str = doc("Type of its values.", "float64", ...)
+
+
 class Variable(Described):
     name: str = doc("Name, or index.", "items", ...)
     value: str | None = doc("Its value as text; left out in a summary.", "[1, 2, 3, 4, 5]")
@@ -68,16 +102,41 @@ class Variable(Described):
     named_variables: int | None = doc("How many named children.", 0)
     indexed_variables: int | None = doc("How many indexed children.", 5)
     presentation_hint: PresentationHint | None = doc("How to show it.")
-    length: int | None = doc("How many items it has.", 5)
-    truncated: bool | None = doc("True if the value was shortened.", True)
-    circular: bool | None = doc("True if it contains itself.", True)
+    index: int | None = doc("Position of an item in its list, array or table.", 0)
+    length: int | None = doc("How many items, characters or bytes it has.", 5)
+    truncated: bool | None = doc("True if the value, or its base64, was shortened.", True)
+    expandable: bool | None = doc("True if there is something inside: ask variables_reference.", True)
+    circular: bool | None = doc(
+        "True if it is one of the objects that it was reached through; variables_reference leads back to that.", True
+    )
+    shape: list[int] | None = doc("Shape of an array or table.", [1000000, 3])
+    dtype: str | None = doc("Type of an array's elements.", "float64")
+    columns: list[Column] | None = doc("The first 50 columns of a table.")
+    index_type: str | None = doc("Kind of a table's index.", "RangeIndex")
+    memory_bytes: int | None = doc("Memory of an array or table.", 8000000)
+    base64: str | None = doc("The first 256 bytes of binary data; the others by variables_reference.", "aGkA")
+    encoding: str | None = doc("base64, where base64 is given.", "base64")
+    signature: str | None = doc("Parameters of a function.", "(a, b=1)")
+    state: str | None = doc("created, running, suspended or closed, of a generator or coroutine.", "suspended")
+    line: int | None = doc("Line at which a generator or coroutine is.", 12)
 
 
-class VariableList(Described):
+class Page(Described):
     variables_reference: int | None = doc("What was asked.", 1000)
-    variables: list[Variable] = doc("The variables.", None, ...)
     total: int | None = doc("How many there are in all.", 5)
     has_more: bool | None = doc("Whether there are more: ask again with start.", False)
+    incomplete: bool | None = doc("True if a search by name ended before the end of a very large mapping.")
+    base64: str | None = doc("Bytes, if that is what was asked.", "aGkA")
+    encoding: str | None = doc("base64, where base64 is given.", "base64")
+    length: int | None = doc("How many bytes there are in all.", 3)
+
+
+class VariableList(Page):
+    variables: list[Variable] = doc("The variables.", None, ...)
+
+
+class ChildList(Page):
+    items: list[Variable] = doc("What is inside.", None, ...)
 
 
 class FrameVariables(VariableList):
@@ -91,5 +150,14 @@ class Evaluation(Described):
     named_variables: int | None = doc("How many named children.", 0)
     indexed_variables: int | None = doc("How many indexed children.", 0)
     presentation_hint: Any = doc("How to show it.")
+    length: int | None = doc("How many items, characters or bytes it has.", 5)
+    truncated: bool | None = doc("True if the result, or its base64, was shortened.", True)
+    expandable: bool | None = doc("True if there is something inside: ask variables_reference.", True)
+    shape: list[int] | None = doc("Shape of an array or table.", [1000000, 3])
+    dtype: str | None = doc("Type of an array's elements.", "float64")
+    columns: list[Column] | None = doc("The first 50 columns of a table.")
+    base64: str | None = doc("Binary data, the first 12,000 bytes.", "aGkA")
+    encoding: str | None = doc("base64, where base64 is given.", "base64")
     error: str | None = doc("What it raised.", "NameError: name 'undefined_var' is not defined")
     traceback: Any = doc("Where it raised.")
+    has_side_effects: bool | None = doc("In contexts watch and hover: whether it may change the program.", False)

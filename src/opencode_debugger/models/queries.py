@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from .fields import (
     MAX_BUDGET,
     MAX_INTEGER,
     MAX_WAIT_SECONDS,
     MIN_BUDGET,
+    MIN_PAGE_BUDGET,
     boolean_text,
     field_names,
     integer_text,
+    problem,
     wait_text,
     without_nul,
 )
@@ -29,6 +31,7 @@ Whole = BeforeValidator(integer_text)
 Integer = Annotated[int, Field(ge=0, le=MAX_INTEGER), Whole]
 Truth = Annotated[bool, BeforeValidator(boolean_text)]
 Limit = Annotated[int, Field(ge=1, le=1000), Whole]
+Size = Annotated[int, Field(ge=1, le=65536), Whole]
 PlainText = Annotated[str, Field(max_length=4096), AfterValidator(without_nul)]
 Names = Annotated[
     str | None,
@@ -47,8 +50,7 @@ class QueryModel(BaseModel):
         return self.model_dump(exclude_none=True)
 
 
-class WaitQuery(QueryModel):
-    wait: WaitText = Field(None, description=WAIT + " The body's value wins.", examples=["true"])
+class ReportQuery(QueryModel):
     fields: Names = Field(None, description=FIELDS, examples=["source,locals"])
     budget: Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET), Whole] | None = Field(None, description=BUDGET)
 
@@ -57,10 +59,15 @@ class WaitQuery(QueryModel):
         return given | {"fields": field_names(self.fields)} if self.fields else given
 
 
+class WaitQuery(ReportQuery):
+    wait: WaitText = Field(None, description=WAIT + " The body's value wins.", examples=["true"])
+
+
 class PageQuery(QueryModel):
     status: Literal["created", "launching", "running", "paused", "terminated", "failed"] | None = Field(
         None, description="Only sessions in this state."
     )
+    parent_session_id: PlainText | None = Field(None, description="Only the children of this session.")
     offset: Integer = Field(0, description="How many to skip.")
     limit: Limit = Field(100, description="How many to return at most.")
 
@@ -85,6 +92,11 @@ class ThreadStackQuery(StackQuery):
     thread_id: Integer | None = Field(None, description="Thread; the stopped thread if left out.")
 
 
+class TasksQuery(QueryModel):
+    offset: Integer = Field(0, description="How many to skip.")
+    limit: Limit = Field(100, description="How many to return at most.")
+
+
 class FrameThreadQuery(QueryModel):
     thread_id: Integer | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
 
@@ -94,17 +106,52 @@ class ScopesQuery(FrameThreadQuery):
 
 
 class SliceQuery(QueryModel):
-    start: Integer | None = Field(None, description="First variable to return.")
-    count: Limit | None = Field(None, description="How many to return at most.")
+    start: Integer | None = Field(None, description="First variable to return; of bytes, the first byte.")
+    count: Size | None = Field(
+        None,
+        description="How many to return at most: 100 if left out, never more than 1000. Of bytes: 3000 if left out.",
+    )
+    name: PlainText | None = Field(
+        None, description="Only variables, attributes and string keys whose name contains this, in any case."
+    )
+    summary: Truth | None = Field(
+        None, description="Only names, types and sizes, no values; no code of the program runs."
+    )
+    budget: Annotated[int, Field(ge=MIN_PAGE_BUDGET, le=MAX_BUDGET), Whole] | None = Field(
+        None,
+        description="How many characters `data` of the answer may have as JSON text: never exceeded, rows that do not "
+        "fit are left to the next page. If left out, the values have at most 100,000 characters together.",
+    )
 
 
 class FrameVariablesQuery(SliceQuery):
     thread_id: Integer | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
-    summary: Truth = Field(False, description="Only names, types and sizes, no values.")
 
 
 class ChildrenQuery(SliceQuery):
     filter: Literal["indexed", "named"] | None = Field(None, description="Only indexed or only named children.")
+
+
+class OffsetQuery(ChildrenQuery):
+    """The same in the words of offset and limit."""
+
+    offset: Integer | None = Field(None, description="The same as start.")
+    limit: Size | None = Field(None, description="The same as count.")
+    thread_id: Integer | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
+
+    @model_validator(mode="after")
+    def one_spelling(self) -> Self:
+        for ours, theirs in (("start", "offset"), ("count", "limit")):
+            if getattr(self, ours) is not None and getattr(self, theirs) is not None:
+                raise problem(f"Give {ours} or {theirs}, not both", theirs)
+        return self
+
+    def params(self) -> dict[str, Any]:
+        given = super().params()
+        for ours, theirs in (("start", "offset"), ("count", "limit")):
+            if theirs in given:
+                given[ours] = given.pop(theirs)
+        return given
 
 
 class VariablesQuery(ChildrenQuery):
@@ -118,8 +165,21 @@ class CursorQuery(QueryModel):
     )
 
 
+Category = Literal["stdout", "stderr", "console"]
+
+
 class OutputQuery(CursorQuery):
-    category: Literal["stdout", "stderr", "console"] | None = Field(None, description="Only this kind of output.")
+    category: Category | None = Field(None, description="Only this kind of output.")
+    timeout: Annotated[int, Whole] = Field(
+        0, ge=0, le=300, description="Seconds to wait for output if there is none; not after the program's end."
+    )
+
+
+class OutputStreamQuery(QueryModel):
+    cursor: PlainText | None = Field(
+        None, description="Go on after this cursor; from the start if left out. The header Last-Event-ID wins."
+    )
+    category: Category | None = Field(None, description="Only this kind of output.")
 
 
 class EventsQuery(CursorQuery):
@@ -130,3 +190,7 @@ class EventsQuery(CursorQuery):
 
 class DeleteQuery(QueryModel):
     force: Truth = Field(False, description="Kill the program at once instead of asking it to end first.")
+
+
+class ExportQuery(QueryModel):
+    include_env: Truth = Field(False, description="Export the values of env too; only its names if left out.")

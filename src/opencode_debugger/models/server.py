@@ -23,6 +23,9 @@ class Capabilities(Described):
     supports_set_variable: bool = doc("Changing variables.", False)
     supports_restart: bool = doc("POST restart.", True)
     supports_attach: bool = doc("POST attach, to a port or a process id.", True)
+    supports_step_in_targets: bool = doc("step-into with target.", True)
+    supports_step_until: bool = doc("POST step-until.", True)
+    supports_run_to_line: bool = doc("POST run-to.", True)
     max_sessions: int = doc("How many sessions may be there at once whose program lives or has not started.", 10)
 
 

@@ -12,7 +12,11 @@ Status = Literal["created", "launching", "running", "paused", "terminated", "fai
 class SessionConfig(Described):
     project_root: str | None = doc("Root directory of the project.", "/home/dev/myproject")
     python_path: str | None = doc("Interpreter that runs the program.", "/usr/bin/python3")
+    venv: str | None = doc("Environment that is activated for the program.", "/home/dev/myproject/.venv")
+    pythonpath: list[str] = doc("Folders to import from, in front of PYTHONPATH.", ["/home/dev/myproject/lib"])
+    timeout_minutes: float = doc("Minutes without activity after which the session expires.", 60)
     stop_on_entry: bool = doc("Whether the program pauses at its first line.", False)
+    stop_scope: str | None = doc("What a stop halts unless a launch says otherwise: all or thread.", "all")
 
 
 class Program(Described):
@@ -42,6 +46,16 @@ class ExceptionInfo(Described):
     traceback: str | None = doc("Its traceback.", "Traceback (most recent call last):\n  ...")
     break_mode: str | None = doc("In events only: always (raised) or unhandled.", "unhandled")
     location: Location | None = doc("Where it stopped.")
+    chain: list[dict[str, Any]] | None = doc(
+        "What led to it, the nearest first: relation (cause or context), type and message.",
+        [{"relation": "cause", "type": "KeyError", "message": "'price'"}],
+    )
+
+
+class WaitingForInput(Described):
+    prompt: str = doc(
+        "What the program wrote last without ending the line; empty if nothing.", "Enter your name: ", ...
+    )
 
 
 class SessionCreated(Described):
@@ -54,10 +68,23 @@ class SessionCreated(Described):
     breakpoint_count: int = doc("How many breakpoints there are; some may be restored ones.", 3)
 
 
+class Child(Described):
+    session_id: str = doc("Identifier of the child's session.", "sess_b2c3d4e5", ...)
+    name: str | None = doc("Its name.", "debug-my-script/4711")
+    pid: int | None = doc("Process id of the child.", 4711)
+    status: Status = doc("State of the child's session.", "paused", ...)
+    program: str | None = doc("Script or module it runs.", "/home/dev/myproject/worker.py")
+
+
+class SessionImported(SessionCreated):
+    warnings: list[str] = doc("What could not be taken over, or waits for something.", [], ...)
+
+
 class Session(SessionCreated):
     stop_reason: str | None = doc("Why it is paused: breakpoint, step, exception, pause or entry.", "breakpoint")
     program: Program | None = doc("What was launched or attached to; null before.")
     attached: bool = doc("Whether the program was attached to: somebody else started it.", False)
+    waiting_for_input: WaitingForInput | None = doc("While the running program waits for its stdin.")
     pid: int | None = doc("Process id of the program while it lives.", 12345)
     current_location: Location | None = doc("Where it is paused.")
     stopped_thread_id: int | None = doc("Thread that stopped.", 1)
@@ -66,6 +93,12 @@ class Session(SessionCreated):
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
     reason: str | None = doc("How the program ended, or why the session failed.", "exited")
     warning: str | None = doc("When the session is about to expire: says so.", "Session will expire in 29 minutes")
+    parent_session_id: str | None = doc("Of a child: the session of the process that started it.", "sess_a1b2c3d4")
+    children: list[Child] | None = doc("Processes that it started and that are debugged (debug_subprocesses).", None)
+    output_session_id: str | None = doc(
+        "Of a child: the session in whose output its stdout and stderr are, for they share the program's pipes.",
+        "sess_a1b2c3d4",
+    )
 
 
 class SessionItem(Described):
@@ -75,6 +108,7 @@ class SessionItem(Described):
     created_at: str = doc("When it was created.", "2026-01-13T10:30:00.000Z")
     pid: int | None = doc("Process id of its program while it is debugged.", 12345)
     program: str | None = doc("Script, module or command that it runs.", "/home/dev/myproject/main.py")
+    parent_session_id: str | None = doc("Of a child: the session of the process that started it.", "sess_a1b2c3d4")
 
 
 class SessionList(Described):
@@ -112,11 +146,18 @@ class Terminated(Parted):
 
 class SessionStatus(Described):
     session_id: str | None = doc("Identifier of the session.", "sess_a1b2c3d4")
-    status: str = doc("State, one of those of the session.", "paused", ...)
+    status: str = doc(
+        "State, one of those of the session, or waiting_for_input: running, and waiting for its stdin.", "paused", ...
+    )
+    prompt: str | None = doc("What it asks for while waiting_for_input.", "Enter your name: ")
     reason: str | None = doc("Why it is paused, or how it ended.", "breakpoint")
     location: Location | None = doc("Where it is paused.")
-    stopped_threads: list[dict[str, Any]] | None = doc("The thread that stopped, with its location.")
-    all_threads: list[dict[str, Any]] | None = doc("Every thread with its state.")
+    stopped_threads: list[dict[str, Any]] | None = doc(
+        "Every thread that stands at a stop of its own: thread_id, name, breakpoint_id, reason, location."
+    )
+    all_threads: list[dict[str, Any]] | None = doc(
+        "Every thread: thread_id, name, status (running or paused) and, of paused ones, location."
+    )
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
     exception: ExceptionInfo | None = doc("Exception it stopped on.")

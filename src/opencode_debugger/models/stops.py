@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from .documented import Described, doc
 from .inspection import Frame, Variable
-from .sessions import ExceptionInfo, Location, Program, Status
+from .sessions import ExceptionInfo, Location, Program, Status, WaitingForInput
+from .watches import WatchValue
 
 
 class ReturnValue(Described):
     type: str | None = doc("Type of the value.", "list")
     value: str | None = doc("The value.", "[1, 2, 3]")
-    function: str | None = doc("Function that returned it; not given in this version.", "process_data")
+    function: str | None = doc("Function that returned it.", "process_data")
+    yielded: bool | None = doc("True if a generator yielded it.", True)
 
 
 class SourceLine(Described):
@@ -43,20 +45,60 @@ class StopReport(Described):
     current_location: Location | None = doc("Where it is paused.")
     thread_id: int | None = doc("Thread that stopped.", 1)
     timed_out: bool | None = doc("True when the wait ended before the program stopped.", True)
-    message: str | None = doc("More about a wait that ended too early.")
+    waiting_for_input: WaitingForInput | None = doc(
+        "When the running program waits for its stdin: that ended the wait."
+    )
+    message: str | None = doc(
+        "More about a wait that ended too early, or about a thread that runs while others are halted."
+    )
     note: str | None = doc("More about the stop, such as a condition that raised.")
     reason: str | None = doc("How the program ended.", "exited")
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
     exception: ExceptionInfo | None = doc("Exception it stopped on.")
-    return_value: ReturnValue | None = doc("What the function returned, after step-out, if known.")
+    return_value: ReturnValue | None = doc("What the function returned that was just left, as by step-out.")
+    returned: list[ReturnValue] | None = doc("What functions returned that a step ran, the last value of each.")
+    native_frame: bool | None = doc("True after a step into a line that calls only native code.", True)
+    native_functions: list[str] | None = doc("What it called that is not Python; it has run to its end.", ["math.sqrt"])
     hit_breakpoint_ids: list[str] | None = doc("Breakpoints that were hit.", ["bp_1"])
     source: list[SourceLine] | None = doc("Source lines around the location.")
     locals: list[Variable] | None = doc("Local variables, within the budget.")
     changes: list[Change] | None = doc("Locals that changed since the last report, if that was in the same function.")
+    watches: list[WatchValue] | None = doc("Watches with their values here.")
     stack: list[Frame] | None = doc("Top of the call stack.")
     output: list[Written] | None = doc("What the program wrote since the last report.")
     omitted: list[Omission] | None = doc("What was left out, and the call that gets it.")
+
+
+class StepTarget(Described):
+    id: int = doc("To give as target_id.", 0, ...)
+    name: str = doc("Name of what is called.", "process_item", ...)
+    label: str = doc("The call as it is written.", "process_item(items[0])", ...)
+    line: int = doc("Its line.", 42)
+    column: int = doc("Its column (1-indexed, in bytes).", 9)
+
+
+class StepTargets(Described):
+    frame_id: int = doc("Frame that was asked about.", 0, ...)
+    line: int = doc("The line at which it is.", 42, ...)
+    targets: list[StepTarget] = doc("The calls on it, in the order in which they are made.", None, ...)
+
+
+class Stepped(StopReport):
+    steps: int | None = doc("How many steps were made, if more than one was asked for.", 5)
+    target: StepTarget | None = doc("The call that was to be stepped into.")
+    target_reached: bool | None = doc("Whether the program is in it now.", True)
+
+
+class SteppedUntil(StopReport):
+    condition_met: bool = doc("Whether the expression is true now.", True, ...)
+    steps: int | None = doc("How many steps were made.", 137)
+    error: str | None = doc("What the expression raised.", "TypeError: unsupported operand type(s)")
+
+
+class RanTo(StopReport):
+    reached: bool = doc("Whether the program is at the line now.", True, ...)
+    target: Location | None = doc("The line it was to run to.")
 
 
 class Continued(StopReport):
@@ -77,6 +119,12 @@ class PreviousRun(Described):
 class Restarted(Launched):
     restarted: bool = doc("Always true.", True, ...)
     previous: PreviousRun | None = doc("How the program before it ended.")
+
+
+class InputSent(StopReport):
+    accepted: int = doc("Bytes that were sent.", 14, ...)
+    pending: int | None = doc("Bytes sent so far that the program has not read yet; null if it cannot be told.", 0)
+    eof: bool = doc("Whether the input ends with them.", False, ...)
 
 
 class Attached(StopReport):

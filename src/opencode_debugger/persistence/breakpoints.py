@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 VERSION = 1
 
-Key = tuple[str, int] | str
+Key = tuple[str, int | str] | str
 
 
 class Source(msgspec.Struct):
@@ -26,7 +26,7 @@ class Source(msgspec.Struct):
 
 
 class Definition(msgspec.Struct):
-    """One breakpoint as a client sets it: by source and line, or by function."""
+    """One breakpoint as a client sets it: by source and line, or by function; then the source is where it counts."""
 
     source: Source | None = None
     line: int | None = None
@@ -39,13 +39,21 @@ class Definition(msgspec.Struct):
     @property
     def key(self) -> Key:
         if self.function is not None:
-            return self.function
+            return self.function if self.source is None else (self.source.path, self.function)
         if self.source is None or self.line is None:
             raise ValueError("a breakpoint needs source.path and line, or function")
         return self.source.path, self.line
 
 
 Definitions = dict[Key, Definition]
+
+
+def definition_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a breakpoint that a session describes: of a function not where it was found."""
+    if not answer.get("function"):
+        return answer
+    file = answer.get("file")
+    return {**answer, "source": {"path": file} if file else None, "line": None}
 
 
 class BreakpointStore:

@@ -16,11 +16,19 @@ CAPABILITIES = {
     "supports_hit_conditional_breakpoints": True,
     "supports_log_points": True,
     "supports_exception_breakpoints": True,
-    "supports_function_breakpoints": False,
+    "supports_function_breakpoints": True,
     "supports_evaluate": True,
-    "supports_set_variable": False,
+    "supports_set_variable": True,
     "supports_restart": True,
     "supports_attach": True,
+    "supports_stdin": True,
+    "supports_output_stream": True,
+    "supports_step_in_targets": True,
+    "supports_step_until": True,
+    "supports_run_to_line": True,
+    "supports_single_thread_execution": True,
+    "supports_tasks": True,
+    "supports_subprocesses": True,
 }
 
 

@@ -55,7 +55,7 @@ class Handle(asyncio.Protocol):
     def is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def call(self, method: str, params: dict[str, Any] | None = None) -> bytes:
+    async def call(self, method: str, params: dict[str, Any] | None = None, session: str | None = None) -> bytes:
         """The result as JSON. Raises what the runner raised."""
         if self._transport is None or not self.is_open:
             raise _gone()
@@ -64,7 +64,7 @@ class Handle(asyncio.Protocol):
         self._pending[id] = future
         params = params or {}
         try:
-            self._transport.write(rpc.encode_call(method, params, id))
+            self._transport.write(rpc.encode_call(method, params, id, session))
             async with asyncio.timeout(_longest(params)):
                 return await future
         except TimeoutError:
@@ -102,6 +102,15 @@ class Handle(asyncio.Protocol):
         self._closed.set_result(None)
         self.on_lost()
 
+    def let_go(self, reason: RelayError) -> None:
+        """Leaves the runner to itself; whoever waits for an answer of it is told why there is none."""
+        self.on_lost = lambda: None
+        for future in self._pending.values():
+            if not future.done():
+                future.set_exception(reason)
+        if self._transport is not None:
+            self._transport.close()
+
     async def closed(self, timeout: float) -> None:
         """Waits for the runner to be gone, and ends it if it does not go."""
         await asyncio.wait([self._closed], timeout=timeout)
@@ -111,6 +120,33 @@ class Handle(asyncio.Protocol):
                     os.kill(self._pid, signal.SIGKILL)
             if self._transport is not None:
                 self._transport.abort()
+
+
+class ChildHandle:
+    """A session of a runner beside its first: a child of that one's program."""
+
+    def __init__(self, family: Handle, session_id: str) -> None:
+        self.family = family
+        self.session_id = session_id
+        self._is_ending = False
+
+    @property
+    def is_ending(self) -> bool:
+        return self._is_ending or self.family.is_ending
+
+    @is_ending.setter
+    def is_ending(self, value: bool) -> None:
+        self._is_ending = value
+
+    @property
+    def is_open(self) -> bool:
+        return self.family.is_open
+
+    async def call(self, method: str, params: dict[str, Any] | None = None) -> bytes:
+        return await self.family.call(method, params, self.session_id)
+
+    async def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        return msgspec.json.decode(await self.call(method, params))
 
 
 def _peer(sock: Any) -> int | None:

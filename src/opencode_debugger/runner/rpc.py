@@ -34,6 +34,8 @@ class Call(msgspec.Struct, omit_defaults=True):
     params: dict[str, Any] = {}
     id: int | None = None
     jsonrpc: str = msgspec.field(default="")
+    session: str | None = None
+    """which of the runner's sessions; the program's if left out"""
 
 
 class Fault(msgspec.Struct):
@@ -76,8 +78,8 @@ decode_call = _calls.decode
 decode_incoming = _incoming.decode
 
 
-def encode_call(method: str, params: dict[str, Any], id: int | None = None) -> bytes:
-    return msgspec.json.encode(Call(method, params, id, "2.0")) + b"\n"
+def encode_call(method: str, params: dict[str, Any], id: int | None = None, session: str | None = None) -> bytes:
+    return msgspec.json.encode(Call(method, params, id, "2.0", session)) + b"\n"
 
 
 def encode_result(id: int, result: Any) -> bytes:

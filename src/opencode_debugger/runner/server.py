@@ -1,4 +1,4 @@
-"""Serves one Session to the relay, and ends both when nobody wants them any more."""
+"""Serves a Session, and those of its program's children, to the relay; ends all when nobody wants them any more."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from ..core.session import Session
 from ..core.settings import Config
 from ..errors import RelayError
 from . import rpc
+from .activity import Activity
 from .paths import DETACHED, FINAL, SOCKET, socket_address
 
 logger = logging.getLogger(__name__)
 
-PASSIVE = frozenset({"info", "status", "summary", "describe"})
+PASSIVE = frozenset({"info", "status", "summary", "describe", "follow_output"})
 """Looking at a session does not keep it alive, or nobody would ever see that it is about to expire."""
 
 UNCONFIGURED = 60.0
@@ -72,6 +73,7 @@ class Server:
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_progress = 0
+        self._activity = Activity()
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -114,27 +116,28 @@ class Server:
         answer = await self._perform(call)
         if call.id is not None:
             client.write(answer)
-        if call.method == "end":
+        if call.method == "end" and call.session is None:
             self._done.set()
 
     async def _perform(self, call: rpc.Call) -> bytes:
         id = call.id or 0
         try:
-            return rpc.encode_result(id, await self._dispatch(call.method, call.params))
+            return rpc.encode_result(id, await self._dispatch(call.method, call.params, call.session))
         except RelayError as error:
             return rpc.encode_fault(id, rpc.Fault.of(error))
         except Exception as error:
             logger.exception("%s failed", call.method)
             return rpc.encode_fault(id, rpc.Fault(rpc.FAILED, f"{call.method} failed: {type(error).__name__}"))
 
-    async def _dispatch(self, method: str, params: dict[str, Any]) -> Any:
+    async def _dispatch(self, method: str, params: dict[str, Any], session_id: str | None) -> Any:
         if method == "configure":
             return await self._configure(params)
         if self.session is None:
             return None  # a spare has nothing to describe and nothing to end
         if method == "end":
-            return await self.session.end("deleted", **params)
-        operation = self.session.operations[method]
+            return await self.session.family.end(session_id, "deleted", **params)
+        session = self.session.family.find(session_id)
+        operation = session.operations[method]
         if method in PASSIVE:
             return await _result(operation(**params))
         self._in_progress += 1
@@ -145,21 +148,26 @@ class Server:
             return answer
         finally:
             self._in_progress -= 1
-            self.session.debuggee.touch()
+            session.debuggee.touch()
 
     async def _configure(self, params: dict[str, Any]) -> Any:
         if self.session is not None:
             raise RelayError("INTERNAL_ERROR", "The runner has a session already")
         self.session = Session(msgspec.convert(params, Config))
-        await self.session.placement.restore(self.session.config.breakpoints)
+        self.session.family.on_change = self._tell
+        warnings = await self.session.restore()
         self._news.set()
-        return self.session.info()
+        return {**self.session.info(), **({"warnings": warnings} if self.session.config.parts is not None else {})}
+
+    def _tell(self, method: str, params: dict[str, Any]) -> None:
+        for client in self._clients:
+            client.write(rpc.encode_call(method, params))
 
     async def _watch(self) -> None:
         """Ends the session when its time is up, with a relay or without."""
         while True:
-            if self._in_progress and self.session is not None:
-                self.session.debuggee.touch()  # somebody is waiting for it
+            if self.session is not None and (self._activity.look(self.session) or self._in_progress):
+                self.session.debuggee.touch()  # it works, or somebody is waiting for it
             processes.reap_adopted()
             remaining = self._remaining()
             if remaining <= 0:
@@ -177,15 +185,15 @@ class Server:
         if self.session is None:
             unclaimed = self._unclaimed_since
             return UNCONFIGURED if unclaimed is None else UNCONFIGURED - (time.monotonic() - unclaimed)
-        lifetime = self.session.lifetime
-        if self._unclaimed_since is None:
-            return lifetime.remaining()
-        return min(lifetime.remaining(), lifetime.timeout - (time.monotonic() - self._unclaimed_since))
+        return self.session.lifetime.remaining()
 
     async def _expire(self) -> None:
         if self.session is not None:
-            last = {"last_status": str(self.session.state), "reason": "timeout", "name": self.session.config.name}
+            words = {
+                session.id: {"last_status": str(session.state), "reason": "timeout", "name": session.config.name}
+                for session in self.session.family.members.values()
+            }
+            last = {**words.pop(self.session.id), "children": words}
             await self.session.end("timeout")
             (self.folder / FINAL).write_bytes(msgspec.json.encode(last))
-            for client in self._clients:
-                client.write(rpc.encode_call("expired", last))
+            self._tell("expired", last)

@@ -102,6 +102,13 @@ class Spares:
                     return handle
         return await start_runner(self._sessions)
 
+    async def resize(self, count: int) -> None:
+        self._count = count
+        self.refill()
+        surplus, self._starting = self._starting[count:], self._starting[:count]
+        await asyncio.gather(*(_end(task) for task in surplus), return_exceptions=True)
+        reap()
+
     async def close(self) -> None:
         self._is_closed = True
         await asyncio.gather(*(_end(task) for task in self._starting), return_exceptions=True)

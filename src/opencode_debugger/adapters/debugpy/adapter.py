@@ -4,26 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
+import os
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from ...dap.channel import Channel
 from ...dap.messages import Event
 from ...errors import RelayError
-from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, Frames, Groups, LaunchSpec, Listener, StopEvent
+from ..base import (
+    BY_FUNCTION,
+    Asked,
+    AttachSpec,
+    Bound,
+    DebuggerBreakpoint,
+    ExceptionRule,
+    Frames,
+    Go,
+    Groups,
+    LaunchSpec,
+    Listener,
+    StopEvent,
+)
 from ..conversation import Conversation
-from ..processes import ExitStatus, Program, Stranger, end_others
+from ..processes import ExitStatus, Program, end_others
+from ..stdin import Stdin
+from ..watched import Watched
 from . import attach as attaching
 from . import interpreter as interpreters
 from . import launch as launching
 from . import ports, target
+from .arrivals import ChildArrival
+from .inside.names import Name
+from .looking import VALUES, Looking
 from .probe import Probe
+from .visit import Visit, wanted
 
 ALLOWED = frozenset(
     {
         "pydevdAuthorize", "pydevdSystemInfo", "initialize", "launch", "attach", "configurationDone", "disconnect",
-        "setBreakpoints", "setExceptionBreakpoints", "continue", "next", "stepIn", "stepOut", "pause", "threads",
+        "setBreakpoints", "continue", "next", "stepIn", "stepOut", "pause", "threads",
         "stackTrace", "evaluate",
     }
 )  # fmt: skip
@@ -40,14 +62,34 @@ CLIENT = {
 
 DISCONNECT = 2.0
 END_PATIENCE = 2.0
-VALUES = 1.0
-"""Seconds that showing values may take before a slow __repr__ is interrupted."""
+LAST_WORDS = 1.0
+"""Seconds for what a process said before its end to be read."""
 CHAINED = "[Chained Exc: "
 """Names of frames that debugpy adds below the real ones for the causes of an exception; its traceback has them."""
 REFERENCES_PER_LAUNCH = 1_000_000
+FIELD = "ocdb"
+"""What we add to DAP's messages, for our code inside the program."""
 
 
-class DebugpyAdapter:
+def scope_options(stop_scope: str) -> dict[str, Any]:
+    """debugpy halts all threads and lets all go unless told otherwise."""
+    if stop_scope == "all":
+        return {}
+    return {"stopAllThreadsOnSuspend": False, "steppingResumesAllThreads": False}
+
+
+FUNCTION_IDS = 1_000_000_000
+"""What inside/functions.py adds to the number of a breakpoint."""
+FILTERED = "The function is in a file in which the debugger does not stop"
+
+
+def found(function: dict[str, Any]) -> Bound:
+    """What the code inside the program says of a function."""
+    message = FILTERED if function["filtered"] and not function["places"] else None
+    return Bound(bool(function["places"]), None, message, tuple(function["places"]))
+
+
+class DebugpyAdapter(Looking):
     def __init__(
         self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
     ) -> None:
@@ -63,19 +105,55 @@ class DebugpyAdapter:
         """debugpy's breakpoint ids to the session's numbers"""
         self._smart: dict[str, set[int]] = {}
         """by file: breakpoints whose conditions live in the program"""
+        self._together: dict[int, list[int]] = {}
+        """ids of debugpy that stand for several breakpoints on one line"""
+        self._sent: dict[str, tuple[str, list[DebuggerBreakpoint]]] = {}
+        """by real path: the breakpoints that debugpy has"""
+        self._visit: Visit | None = None
+        self._journeys: dict[int, dict[str, Any]] = {}
+        """how those ended that the end of the program cut short"""
+        self._tokens = itertools.count(1)
         self._first_reference = 1000
         self._exit_code: int | None = None
         self._is_attached = False
+        self._callback: launching.CallBack | None = None
+        """where debuggers of children call"""
+        self._watched: Watched | None = None
+        """the process of a child that another process of the session started"""
+        self._elder: DebugpyAdapter | None = None
+        """of a child: the adapter of the program itself"""
+        self._young: set[DebugpyAdapter] = set()
+        """of the program itself: all its children that live"""
+        self._replaced_by: str | None = None
         self._is_detached = False
-        self._stranger: Stranger | None = None
+        self._stranger: Watched | None = None
         """a process into which we brought the debugger"""
         self._port: int | None = None
         """where somebody else's debugger listens that we attached to"""
         self._sweeping: asyncio.Task[None] | None = None
-        # Known by the time it is needed: asking takes longer than creating a session.
+        self.spell: Callable[[str], str] = lambda path: path
+        """what the user calls a file"""
+        self._identify(python_path)
+        self.pid: int | None = None
+
+    def _identify(self, python_path: str) -> None:
+        """Known by the time it is needed: asking takes longer than creating a session."""
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.exception())
-        self.pid: int | None = None
+
+    async def check_interpreter(self, path: str) -> None:
+        """Refuses what is no Python that can be debugged."""
+        await interpreters.identify(path)
+
+    def use_interpreter(self, path: str) -> None:
+        """For the programs to come."""
+        self._python_path = path
+        self._identify(path)
+
+    @property
+    def stdin(self) -> Stdin | None:
+        """Of a program that we started: that of another is not ours to write to."""
+        return self._program.stdin if self._program is not None else None
 
     async def _interpreter(self, path: str) -> interpreters.Interpreter:
         if path == self._python_path:
@@ -90,7 +168,7 @@ class DebugpyAdapter:
         elif spec.kind == "code":
             await interpreters.check_code(spec.target, interpreter)
 
-    async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[str]) -> None:
+    async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         interpreter = await self._interpreter(spec.interpreter)
         await self._forget_last_program()
         async with launching.CallBack(self._new_channel) as callback:
@@ -107,28 +185,123 @@ class DebugpyAdapter:
             except (OSError, ValueError) as error:
                 raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
             self.pid = self._program.pid
+            self._program.is_outlived = self._is_outlived
             self._listener.on_process(self.pid)
+            with contextlib.suppress(RelayError):  # one that has ended already tells more by its end
+                self._program.stdin.send(spec.stdin, spec.stdin_eof)
             self._converse(await launching.connection(callback, self._program, self._launch_timeout))
-        await self._configure("launch", {"stopOnEntry": spec.stop_on_entry}, spec.just_my_code, breakpoints, stop_on)
+            if spec.debug_subprocesses:
+                self._callback = callback
+                callback.stay_open(self._child_called)
+        options = {"stopOnEntry": spec.stop_on_entry, **scope_options(spec.stop_scope)}
+        await self._configure("launch", options, spec.just_my_code, breakpoints, stop_on)
 
     async def _forget_last_program(self) -> None:
         """What it left running is being ended, by the marker that the next one will carry too."""
         if self._sweeping is not None:
             await self._sweeping
-        self._numbers.clear()
-        self._smart.clear()
-        self._program = self._talk = self._probe = None
+        for known in (self._numbers, self._smart, self._sent, self._together, self._journeys):
+            known.clear()
+        self._program = self._talk = self._probe = self._visit = None
 
     def _new_channel(self) -> Channel:
         channel = Channel(lambda event: self._event(channel, event))
         channel.on_closed = lambda reason: self._lost(channel, reason)
         return channel
 
+    # Children: each is followed by an adapter of its own.
+
+    def _child_called(self, channel: Channel) -> None:
+        self._listener.on_child(ChildArrival(channel, self, ALLOWED))
+
+    async def join(
+        self,
+        arrival: ChildArrival,
+        pid: int,
+        breakpoints: Groups,
+        stop_on: list[ExceptionRule],
+        just_my_code: bool,
+        stop_scope: str,
+    ) -> None:
+        """The debugger of a child, which waits for us. If this fails it has to be let go."""
+        channel, self._elder, self.pid = arrival.channel, arrival.elder, pid
+        channel.on_event = lambda event: self._event(channel, event)
+        closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        channel.on_closed = lambda reason: closed.set_result(None)
+        self._converse(channel)
+        self._watched = Watched(pid)
+        self._elder._young.add(self)
+        self._verdict: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._require_talk().farewell = self._verdict
+        self._following = asyncio.get_running_loop().create_task(self._follow(self._watched, closed))
+        try:
+            await self._configure("launch", scope_options(stop_scope), just_my_code, breakpoints, stop_on)
+        except BaseException:
+            self._following.cancel()
+            self._watched.close()
+            self._left()
+            raise
+
+    async def _follow(self, watched: Watched, closed: asyncio.Future[None]) -> None:
+        """Tells the end of a child: of its process, or only of its debugger."""
+        either: list[asyncio.Future[Any]] = [watched.ended, closed]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([closed], timeout=LAST_WORDS)
+        await asyncio.wait([watched.ended], timeout=0 if self._replaced_by else END_PATIENCE)
+        if not watched.ended.done():
+            self._listener.on_lost(self._why_it_left())
+            self._verdict.set_result(None)
+            await watched.ended
+        status = watched.ended.result()
+        if status is None and self._exit_code is not None:
+            status = ExitStatus.of(self._exit_code)
+        self._listener.on_exit(status)
+        self._left()
+
+    def _why_it_left(self) -> str:
+        if self._replaced_by is not None:
+            return f"the process replaced itself (exec) by: {self._replaced_by}"
+        return "the program closed the connection to its debugger and runs on without it"
+
+    def _left(self) -> None:
+        if not self._verdict.done():
+            self._verdict.set_result(None)
+        if self._talk is not None:
+            self._talk.channel.close()
+        if self._elder is not None:
+            self._elder._young.discard(self)
+            self._elder.settle()
+
+    def _is_outlived(self) -> bool:
+        return bool(self._young) or self._listener.is_expecting()
+
+    def settle(self) -> None:
+        """What a program leaves behind ends with it, or with the last of its children that are debugged."""
+        if self._program is None or self._program.is_alive or self._is_outlived():
+            return
+        self._close_callback()
+        self._program.close_pipes()
+        if self._is_detached:
+            return
+        self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
+
+    def _close_callback(self) -> None:
+        if self._callback is not None:
+            self._callback.close()
+            self._callback = None
+
+    async def _end_child(self, watched: Watched, grace: float) -> None:
+        await watched.end(grace)
+        await asyncio.wait([self._following], timeout=LAST_WORDS + END_PATIENCE)
+        self._following.cancel()
+        watched.close()
+        self._left()
+
     def _converse(self, channel: Channel) -> None:
         self._talk = Conversation(channel, ALLOWED, self._timeout)
         self._probe = Probe(self._talk, self._timeout)
 
-    async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
+    async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         """By its debugger's port, or by process id: then a debugger is brought into it first."""
         async with attaching.translated(spec):
             self._port = spec.port or ports.debugpy_port(spec.pid or 0)
@@ -145,8 +318,9 @@ class DebugpyAdapter:
                     await self._attach(spec, breakpoints, stop_on)
                     await injection.done()
 
-    async def _attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[str]) -> None:
-        await self._configure("attach", {}, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
+    async def _attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
+        options = scope_options(spec.stop_scope)
+        await self._configure("attach", options, spec.just_my_code, breakpoints, stop_on, spec.connect_timeout)
 
     def describe_target(self) -> dict[str, Any]:
         """What there is to know of a program that we attached to; of one on another machine, nothing."""
@@ -160,7 +334,7 @@ class DebugpyAdapter:
         arguments: dict[str, Any],
         just_my_code: bool,
         breakpoints: Groups,
-        stop_on: list[str],
+        stop_on: list[ExceptionRule],
         timeout: float | None = None,
     ) -> None:
         """The handshake, in the order that debugpy wants; `configurationDone` lets the program run."""
@@ -170,14 +344,16 @@ class DebugpyAdapter:
         await talk.request("initialize", CLIENT, timeout=timeout)
         self._is_attached = command == "attach"
         options = {"justMyCode": just_my_code, "redirectOutput": False, "showReturnValue": True, **arguments}
+        options["breakOnSystemExit"] = []  # an exit is no crash, whatever its code
         started = talk.channel.send(command, options)
         await asyncio.wait([self._initialized, started], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if command == "attach":
             await probe.load(self._first_reference)
+        self._sent.clear()
         for path, group in breakpoints.items():
             for bp, bound in zip(group, await self.set_breakpoints(path, group), strict=True):
                 self._listener.on_bound(bp.number, bound)
-        await talk.request("setExceptionBreakpoints", {"filters": stop_on})
+        await self.set_exceptions(stop_on)
         try:
             await talk.request("configurationDone", timeout=timeout)
         except RelayError:
@@ -231,13 +407,18 @@ class DebugpyAdapter:
             self._talk.channel.close()
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
-        ids = body.get("hitBreakpointIds") or []
+        more = body.get(FIELD) or {}
+        ids = [part for id in body.get("hitBreakpointIds") or [] for part in self._together.get(id, [id])]
+        reason = body["reason"]
+        if self._visit is not None and self._visit.is_reached and self._visit.ids.intersection(ids):
+            reason, ids = "run_to", []
         self._listener.on_stopped(
             StopEvent(
-                reason=body["reason"],
+                reason=reason,
                 thread_id=body["threadId"],
                 all_threads_stopped=body.get("allThreadsStopped", True),
                 hit_numbers=[self._numbers[id] for id in ids if id in self._numbers],
+                **more,
             )
         )
 
@@ -250,15 +431,29 @@ class DebugpyAdapter:
                 self._listener.on_hits({int(number): hits for number, hits in body["hits"].items()})
             case "answer":
                 self._require_probe().answered(body["token"], body["text"])
+            case "visited":
+                if self._visit is not None and self._visit.number == body["number"]:
+                    self._visit.is_reached = True
+            case "journeys":
+                self._journeys = {int(token): found for token, found in body["journeys"].items()}
             case "condition_error":
-                self._listener.on_condition_error(body["number"], body["error"])
+                self._listener.on_condition_error(body["number"], body["error"], body.get("of_exception", False))
+            case "spawned":
+                self._listener.on_spawned(body)
+            case "replacing":
+                self._replaced_by = body["command"]
+            case "exiting":
+                self._exit_code = body["code"]
+            case "function":
+                self._listener.on_function(body["number"], found(body))
+            case "together":
+                self._together[body["id"]] = body["ids"]
 
     def _exited(self, status: ExitStatus) -> None:
         if self._talk is not None:
             self._talk.channel.close()
         self._listener.on_exit(status)
-        if not self._is_detached:
-            self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
+        self.settle()
 
     def _lost(self, channel: Channel, reason: Exception | None) -> None:
         """A program of ours tells its end by its exit; one that we attached to, by its connection."""
@@ -276,11 +471,11 @@ class DebugpyAdapter:
 
     async def _expect_end(self, program: Program) -> None:
         """The connection ends just before the program does, unless the program closed it and goes on without us."""
-        await asyncio.wait([program.ended], timeout=END_PATIENCE)
+        await asyncio.wait([program.ended], timeout=0 if self._replaced_by else END_PATIENCE)
         if program.is_alive:
-            self._listener.on_lost("the program closed the connection to its debugger and runs on without it")
+            self._listener.on_lost(self._why_it_left())
 
-    async def _expect_end_of(self, stranger: Stranger) -> None:
+    async def _expect_end_of(self, stranger: Watched) -> None:
         """Whoever is not its parent does not get to know how it ended, only that it did."""
         await asyncio.wait([stranger.ended], timeout=END_PATIENCE)
         gone = "exited" if stranger.ended.done() else "the program closed the connection to its debugger and runs on"
@@ -288,17 +483,48 @@ class DebugpyAdapter:
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
         await self._define_rules(path, breakpoints)
-        wanted = [
-            {"line": bp.line, **({} if bp.is_plain else {"condition": f"__import__('_ocdb').hit({bp.number})"})}
-            for bp in breakpoints
-        ]
-        body = await self._request("setBreakpoints", {"source": {"path": path}, "breakpoints": wanted})
+        if path == BY_FUNCTION:
+            return await self._set_functions(breakpoints)
+        self._sent[os.path.realpath(path)] = (path, breakpoints)
+        visit = self._visit if self._visit is not None and self._visit.is_in(path) else None
+        sent = [wanted(bp) for bp in breakpoints]
+        if visit is not None:
+            visit.add_to(breakpoints, sent)
+        body = await self._request("setBreakpoints", {"source": {"path": path}, "breakpoints": sent})
+        if visit is not None:
+            visit.sent(body["breakpoints"])
         bound = []
-        for bp, answer in zip(breakpoints, body["breakpoints"], strict=True):
+        for bp, answer in zip(breakpoints, body["breakpoints"], strict=False):
             if answer.get("id") is not None:
                 self._numbers[answer["id"]] = bp.number
             bound.append(Bound(answer["verified"], answer.get("line"), answer.get("message")))
         return bound
+
+    async def _set_functions(self, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
+        self._numbers.update({FUNCTION_IDS + bp.number: bp.number for bp in breakpoints})
+        wanted = [{"number": bp.number, "function": bp.function, "file": bp.path or None} for bp in breakpoints]
+        answer = await self._aside("functions", wanted=wanted)
+        return [found(item) for item in answer["functions"]]
+
+    async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        await self._aside("exceptions", rules=[asdict(rule) for rule in rules])
+
+    async def loaded(self, paths: list[str]) -> dict[str, Any]:
+        return dict((await self._aside("loaded", paths=paths))["loaded"])
+
+    async def visit(self, path: str, line: int) -> None:
+        self._visit = Visit(path, line, next(self._tokens))
+        await self._aside("visit", number=self._visit.number)
+        await self._send_again(self._visit.real)
+
+    async def leave(self, path: str, line: int) -> None:
+        visit = self._visit
+        if visit is not None and visit.is_in(path) and visit.line == line:
+            self._visit = None
+            await self._send_again(visit.real)
+
+    async def _send_again(self, real: str) -> None:
+        await self.set_breakpoints(*self._sent.get(real, (real, [])))
 
     async def _define_rules(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
         smart = [bp for bp in breakpoints if not bp.is_plain]
@@ -330,53 +556,101 @@ class DebugpyAdapter:
     async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
         return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
 
-    async def resume(self, thread_id: int) -> None:
+    async def resume(self, thread_id: int, go: Go | None = None) -> None:
         # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
-        await self._go_on("continue", thread_id)
+        await self._go_on("continue", thread_id, go)
 
-    async def step(self, kind: str, thread_id: int) -> None:
-        await self._require_talk().answer(kind, await self._go_on(kind, thread_id))
+    async def step(self, kind: str, thread_id: int, go: Go | None = None) -> None:
+        await self._require_talk().answer(kind, await self._go_on(kind, thread_id, go))
 
-    async def _go_on(self, command: str, thread_id: int) -> Asked:
+    async def _go_on(self, command: str, thread_id: int, go: Go | None) -> Asked:
         talk, probe = self._require_talk(), self._require_probe()
+        arguments: dict[str, Any] = {"threadId": thread_id}
+        if go is not None:
+            arguments[FIELD] = {"thread": thread_id, **asdict(go)}
         async with talk.translated(command):
-            sent = talk.channel.send(command, {"threadId": thread_id})
-        probe.resumed()
+            sent = talk.channel.send(command, arguments)
+        probe.resumed(thread_id if go and go.alone else None, go.keep if go else ())
         return sent
 
     async def pause(self, thread_id: int | None) -> None:
-        await self._request("pause", {"threadId": "*" if thread_id is None else thread_id})
+        if thread_id is None:
+            await self._request("pause", {"threadId": "*"})
+        else:
+            await self._aside("pause", thread=thread_id)  # an adapter in between would pause all
+
+    @property
+    def program_pid(self) -> int | None:
+        """Of a live program that we started."""
+        return self._program.pid if self._program is not None and self._program.is_alive else None
+
+    async def own_threads(self) -> list[int]:
+        """Of the debugger inside the program, as the system numbers them."""
+        return list((await self._aside("own_threads"))["threads"])
+
+    async def step_targets(self, frame: int) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "step_targets"))
+
+    async def set_out(
+        self, frame: int, most: int = 1, until: str | None = None, target: str | int | None = None
+    ) -> dict[str, Any]:
+        token = next(self._tokens)
+        answer = await self._in_frame(frame, "set_out", token=token, most=most, until=until, target=target)
+        return {**answer, "token": token}
+
+    async def journey(self, token: int, end: bool = False) -> dict[str, Any]:
+        try:
+            return dict(await self._aside("journey", token=token, end=end))
+        except RelayError:
+            return self._journeys.get(token, {})
 
     def drain(self) -> None:
-        if self._program is not None:
+        if self._elder is not None:
+            self._elder.drain()  # its output comes through the pipes of the program
+        elif self._program is not None:
             self._program.drain()
 
     async def threads(self) -> list[dict[str, Any]]:
-        body = await self._request("threads")
-        return list(body["threads"])
+        return list((await self._aside("threads"))["threads"])
+
+    async def look(self, thread_id: int) -> Frames:
+        return list((await self._aside("stack", thread=thread_id))["frames"])
+
+    async def tasks(self, start: int, count: int) -> dict[str, Any]:
+        return dict(await self._aside("tasks", start=start, count=count))
 
     def ask_stack(self, thread_id: int) -> Asked:
         return self._require_talk().send("stackTrace", {"threadId": thread_id})
 
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
-        return [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
+        frames = [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
+        self._require_probe().tracks(thread_id, (frame["id"] for frame in frames))
+        return self._told(frames)
+
+    def _told(self, frames: Frames) -> Frames:
+        """With the user's names of files; a module that has not begun is at line 0 on Python 3.11."""
+        paths: dict[str, str] = {}
+        for frame in frames:
+            frame["line"] = max(frame["line"], 1)
+        for source in (frame["source"] for frame in frames if (frame.get("source") or {}).get("path")):
+            path = source["path"]
+            if path not in paths:
+                paths[path] = self.spell(path)
+            source["path"] = paths[path]
+        return frames
 
     async def scopes(self, frame: int) -> list[dict[str, Any]]:
         return list((await self._in_frame(frame, "scopes"))["scopes"])
 
-    async def children(
-        self, frame: int, reference: int, start: int, count: int, filter: str | None, limit: int
-    ) -> dict[str, Any]:
-        page = {"reference": reference, "start": start, "count": count, "filter": filter, "limit": limit}
-        return dict(await self._in_frame(frame, "children", VALUES, seconds=VALUES, **page))
+    async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "children", VALUES, seconds=VALUES, reference=reference, **page))
 
-    async def locals(self, frame: int, start: int, count: int, limit: int) -> dict[str, Any]:
-        page = {"start": start, "count": count, "limit": limit}
+    async def locals(self, frame: int, page: dict[str, Any]) -> dict[str, Any]:
         return dict(await self._in_frame(frame, "locals", VALUES, seconds=VALUES, **page))
 
-    async def report(self, frame: int, budget: int, names: int) -> dict[str, Any]:
-        return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES))
+    async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES, **more))
 
     async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:
         return dict(
@@ -393,6 +667,12 @@ class DebugpyAdapter:
         except RelayError:
             interpreter = await interpreters.identify(sys.executable)  # launching says what is wrong with the other
         return await interpreters.examine(path, interpreter)
+
+    async def find_function(self, path: str, name: str) -> list[int]:
+        """The first lines inside of the functions of that name in a file."""
+        wanted = Name(name)
+        listed = (await self.examine(path)).get("functions", ())
+        return [line for qualname, line in listed if wanted.match(qualname, set(), path, is_own=True) == "yes"]
 
     def check_expression(self, text: str) -> Any:
         return interpreters.check_expression(text)
@@ -417,28 +697,37 @@ class DebugpyAdapter:
 
     async def terminate(self, grace: float) -> None:
         """Ends the program, whoever started it. What happened before can still be read."""
-        if self._program is not None:
-            await self._program.end(grace)
-            await end_others(self._session_id)
+        if self._watched is not None:
+            await self._end_child(self._watched, grace)
+        elif self._program is not None:
+            await self._end_program(self._program, grace)
         elif self._stranger is not None:
             await self._stranger.end(grace)
-            if not self._stranger.ended.done():
+            if self._stranger.is_alive:
                 raise RelayError("DEBUGPY_TIMEOUT", f"Process {self._stranger.pid} did not end", operation="terminate")
         else:
             await self._let_go(terminate=True)
 
+    async def _end_program(self, program: Program, grace: float) -> None:
+        await program.end(grace)
+        await asyncio.gather(*(child.end(0) for child in list(self._young)))
+        program.close_pipes()
+        await end_others(self._session_id)
+
     async def end(self, grace: float) -> None:
         """A program that we started ends; one that we attached to, or let go, goes on without us."""
-        if self._program is not None and self._is_detached:
+        self._close_callback()
+        if self._watched is not None:
+            await self._end_child(self._watched, grace)
+        elif self._program is not None and self._is_detached:
             self._program.release()
         elif self._program is not None:
-            await self._program.end(grace)
-            await end_others(self._session_id)
+            await self._end_program(self._program, grace)
         if self._is_attached:
             await self._let_go(terminate=False)
         if self._stranger is not None:
-            self._stranger.forget()
-        self._program = self._stranger = self.pid = None
+            self._stranger.close()
+        self._program = self._watched = self._stranger = self.pid = None
         self._is_attached = False
         talk, self._talk = self._talk, None
         if talk is not None:

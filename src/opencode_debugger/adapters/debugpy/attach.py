@@ -10,7 +10,7 @@ from typing import Any
 from ...dap.channel import Channel
 from ...errors import RelayError
 from ..base import AttachSpec
-from ..processes import Stranger
+from ..watched import Watched
 from .inject import Delivery, code_for, inject
 from .launch import CallBack
 from .target import require_attachable
@@ -68,15 +68,15 @@ async def dial(new_channel: Callable[[], Channel], host: str, port: int) -> Chan
         await asyncio.sleep(DIAL / 20)
 
 
-def stranger(pid: int) -> Stranger:
+def stranger(pid: int) -> Watched:
     require_attachable(pid)
-    return Stranger(pid)
+    return Watched(pid, is_kept=False)
 
 
 class Injection:
     """A debugger on its way into a process, and back to us."""
 
-    def __init__(self, stranger: Stranger, new_channel: Callable[[], Channel]) -> None:
+    def __init__(self, stranger: Watched, new_channel: Callable[[], Channel]) -> None:
         self._stranger = stranger
         self._pid = stranger.pid
         self._callback = CallBack(new_channel)

@@ -20,7 +20,7 @@ import types
 import warnings
 from typing import Any
 
-LAUNCHER = __file__
+OWN_FILES = (os.path.basename(__file__), "child_debugpy_launcher.py")
 
 
 def load_package(name: str, folder: str) -> Any:
@@ -86,7 +86,7 @@ def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
     """Returns when the runner has set its breakpoints and lets the program go."""
     pydevd.time = NoNap()
     try:
-        debugpy.configure(subProcess=config["subprocesses"])
+        debugpy.configure(subProcess=False)  # children are ours to start
         debugpy.connect(("127.0.0.1", config["port"]), access_token=config["token"])
     finally:
         pydevd.time = time
@@ -95,7 +95,8 @@ def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
     if sys.version_info >= (3, 12):  # it counts the debugger's threads
         warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded", DeprecationWarning)
     threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]  # the debugger's threads took numbers
-    debugpy.wait_for_client()
+    if not config.get("command"):
+        debugpy.wait_for_client()
 
 
 def new_main(**attributes: Any) -> Any:
@@ -128,11 +129,15 @@ def prepare_file(path: str) -> Any:
 
     from _pydevd_bundle import pydevd_runpy
 
+    if os.path.isdir(path):
+        return functools.partial(pydevd_runpy.run_path, path, run_name="__main__")
     import_from(os.path.dirname(os.path.realpath(path)))
     with io.open_code(path) as file:
         source = file.read()
     if path.endswith(".pyc") or source[:2] == b"PK":
         return functools.partial(pydevd_runpy.run_path, path, run_name="__main__")
+    if sys.version_info >= (3, 9):
+        path = os.path.join(os.getcwd(), path)
     main = new_main(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
     return runner(compile(source, path, "exec", dont_inherit=True), main.__dict__)
 
@@ -149,6 +154,7 @@ def prepare_code(source: str) -> Any:
     import_from("")
     main = new_main()
     code = compile(source, "<string>", "exec", dont_inherit=True)
+    sys.modules["_ocdb"].sources.remember(code, source)
     if sys.version_info >= (3, 13):  # it shows these lines in tracebacks
         lines = [line + "\n" for line in source.splitlines()]
         linecache.cache["<string>"] = (len(source), None, lines, "<string>")
@@ -168,7 +174,7 @@ def hide_own_frames(debugger_folder: str) -> None:
         first = trace
         while first is not None:
             name = first.tb_frame.f_code.co_filename
-            if name != LAUNCHER and not name.startswith(debugger_folder):
+            if not name.endswith(OWN_FILES) and not name.startswith(debugger_folder):
                 break
             first = first.tb_next
         hook(kind, value.with_traceback(first), first)
@@ -177,7 +183,11 @@ def hide_own_frames(debugger_folder: str) -> None:
 
 
 def main() -> None:
-    config = json.loads(os.environ.pop("OPENCODE_DEBUG_LAUNCH"))
+    begin(json.loads(os.environ.pop("OPENCODE_DEBUG_LAUNCH")))()
+
+
+def begin(config: Any) -> Any:
+    """The program, with its debugger connected, ready to run."""
     if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
         del sys.path[0]  # the folder of this file
     debugpy = load_debugpy(config["debugpy"])
@@ -187,15 +197,38 @@ def main() -> None:
     inside = load_package("_ocdb", config["inside"])
     inside.prepare()
     inside.begin(config["first_reference"])
+    inside.begin_family(config)
     kind, target = config["kind"], config["target"]
     sys.argv[0] = ARGV_0[kind] or target
+    if kind == "file":
+        inside.versions.remember(target)
     run = PREPARE[kind](target)
+    begins = inside.program_starts()
     connect(debugpy, pydevd, config)
+    return functools.partial(run_to_the_end, run, begins, inside, pydevd, config)
+
+
+def begin_child(config: Any) -> Any:
+    """The same for a child of a debugged program. Raises if the runner does not want it."""
+    os.environ.update(config["environment"])
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = config["orig_argv"]
+    program = begin(config)
+    if not sys.modules["_ocdb"].joining.is_debugged():
+        raise RuntimeError("let go")
+    return program
+
+
+def run_to_the_end(run: Any, begins: Any, inside: Any, pydevd: Any, config: Any) -> None:
     try:
+        begins()
         run()
-    except SystemExit:
+        inside.joining.exit_code = 0
+    except SystemExit as ending:
+        inside.joining.exit_code = code_of(ending)
         raise
-    except BaseException:
+    except BaseException as error:
+        inside.joining.exit_code = 1 if isinstance(error, Exception) else None
         hide_own_frames(config["debugpy"])
         raise
     finally:
@@ -203,6 +236,13 @@ def main() -> None:
         if alive is not None:
             patient, alive._wait_event = alive._wait_event, Impatient()
             patient.set()
+
+
+def code_of(ending: SystemExit) -> Any:
+    """What the process ends with, if that is beyond doubt."""
+    if ending.code is None:
+        return 0
+    return ending.code & 0xFF if isinstance(ending.code, int) else 1
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from ..base import LaunchSpec
 from ..processes import MARKER, Program
 
 LAUNCHER = Path(__file__).with_name("debugpy_launcher.py")
+CHILD_LAUNCHER = Path(__file__).with_name("child_debugpy_launcher.py")
 INSIDE = Path(__file__).with_name("inside")
 
 ENVIRONMENT = {
@@ -28,24 +29,35 @@ ENVIRONMENT = {
 
 
 AUTHORIZE = 10.0
+BACKLOG = 1000
+"""A pool may start all its workers at once."""
 
 
 class CallBack:
-    """A loopback port on which the program's debugger, and nobody else, is let in."""
+    """A loopback port on which the program's debugger, and nobody else, is let in; later those of its children."""
 
     def __init__(self, new_channel: Callable[[], Channel]) -> None:
         self.token = os.urandom(16).hex()
         self._new_channel = new_channel
         self._checks: set[asyncio.Task[None]] = set()
+        self._on_child: Callable[[Channel], None] | None = None
 
     async def __aenter__(self) -> CallBack:
         loop = asyncio.get_running_loop()
         self.debugger: asyncio.Future[Channel] = loop.create_future()
-        self._server = await loop.create_server(self._accept, "127.0.0.1", 0)
+        self._server = await loop.create_server(self._accept, "127.0.0.1", 0, backlog=BACKLOG)
         self.port: int = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        if kind is not None or self._on_child is None:
+            self.close()
+
+    def stay_open(self, on_child: Callable[[Channel], None]) -> None:
+        """For every further debugger that knows the token."""
+        self._on_child = on_child
+
+    def close(self) -> None:
         self._server.close()
         for check in self._checks:
             check.cancel()
@@ -58,7 +70,7 @@ class CallBack:
         return channel
 
     async def _check(self, channel: Channel) -> None:
-        """The first that knows the token is let in; strangers are shown the door, and hold up nobody."""
+        """Who knows the token is let in; strangers are shown the door, and hold up nobody."""
         try:
             await channel.connected
             body = await channel.request("pydevdAuthorize", {"debugServerAccessToken": None}, timeout=AUTHORIZE)
@@ -70,6 +82,8 @@ class CallBack:
             raise
         if is_ours and not self.debugger.done():
             self.debugger.set_result(channel)
+        elif is_ours and self._on_child is not None:
+            self._on_child(channel)
         else:
             channel.close()
 
@@ -102,13 +116,21 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
         "kind": spec.kind,
         "target": spec.target,
         "first_reference": first_reference,
-        "subprocesses": False,
+        "subprocesses": spec.debug_subprocesses,
+        "launcher": str(CHILD_LAUNCHER),
+        "marker": [MARKER, session_id],
+        "environment": {name: value for name, value in ENVIRONMENT.items() if name.startswith("PYDEVD")},
         "remove_environment": [*(name for name in ENVIRONMENT if name.startswith("PYDEVD")), "PYDEVD_USE_FRAME_EVAL"],
     }
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OPENCODE_DEBUG_")}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("OPENCODE_DEBUG_") and name not in spec.removed
+    }
     return {
         **inherited,
         **spec.env,
+        **spec.added,
         **ENVIRONMENT,
         MARKER: session_id,
         "OPENCODE_DEBUG_LAUNCH": msgspec.json.encode(config).decode(),

@@ -67,7 +67,8 @@ def _line_table(text: str, name: str) -> Dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         code = compile(text, name, "exec", dont_inherit=True)
-        nodes = list(ast.walk(ast.parse(text, name)))
+        tree = ast.parse(text, name)
+        nodes = list(ast.walk(tree))
     docstrings = _docstrings(nodes)
     hidden = _lines_of(docstrings) - _shared_lines(nodes, docstrings)
     lines = sorted(line for line in _reported(code) if line not in hidden)
@@ -75,6 +76,7 @@ def _line_table(text: str, name: str) -> Dict[str, Any]:
         "code_lines": lines,
         "definitions": _definitions(nodes, lines),
         "docstrings": [list(_span(node)) for node in docstrings],
+        "functions": _functions(tree, lines),
     }
 
 
@@ -114,6 +116,26 @@ def _shared_lines(nodes: List[ast.AST], docstrings: List[ast.Expr]) -> Set[int]:
     return {node.lineno for node in nodes if isinstance(node, (ast.stmt, ast.expr)) and node not in own}
 
 
+def _functions(tree: ast.AST, lines: List[int]) -> List[List[Any]]:
+    """The qualified name of each function, and its first line that runs inside."""
+    known = set(lines)
+    found: List[List[Any]] = []
+    pending: List[Tuple[ast.AST, str]] = [(tree, "")]
+    while pending:
+        outer, prefix = pending.pop()
+        for node in ast.iter_child_nodes(outer):
+            inner = prefix
+            if isinstance(node, _DEFINITIONS):
+                is_class = isinstance(node, ast.ClassDef)
+                inner = prefix + node.name + ("." if is_class else ".<locals>.")
+                span = range(_first_line(node.body[0]), (node.end_lineno or node.lineno) + 1)
+                inside = next((line for line in span if line in known), node.lineno)
+                if not is_class:
+                    found.append([prefix + node.name, inside])
+            pending.append((node, inner))
+    return sorted(found, key=lambda item: item[1])
+
+
 def _definitions(nodes: List[ast.AST], lines: List[int]) -> Dict[int, List[Any]]:
     """For each line that runs when something is defined: its kind, its name, its first line that runs inside."""
     known = set(lines)
@@ -136,7 +158,14 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def _result(max_line: int, error: Optional[Dict[str, Any]]) -> Dict[str, Any]:
-    return {"max_line": max_line, "code_lines": [], "definitions": {}, "docstrings": [], "error": error}
+    return {
+        "max_line": max_line,
+        "code_lines": [],
+        "definitions": {},
+        "docstrings": [],
+        "functions": [],
+        "error": error,
+    }
 
 
 def _problem(

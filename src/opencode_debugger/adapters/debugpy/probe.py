@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -24,29 +25,43 @@ class Probe:
         self._talk = talk
         self._timeout = timeout
         self._tokens = itertools.count(1)
-        self._moved_on: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._resumes = 0
-        """counted inside the program too: what was asked before the last one is not carried out after it"""
+        self._moved_on: dict[int, asyncio.Future[None]] = {}
+        """By thread, for whoever waits for something in one of its frames."""
+        self._moves = 0
+        """counted inside the program too: what was asked before a thread went on is not carried out after it"""
+        self._thread_of: dict[int, int] = {}
+        """threads of frames"""
         self._stuck: dict[int, asyncio.Future[Response]] = {}
         """Calls by frame that did not come back even when interrupted; their thread can evaluate nothing else."""
         self._elsewhere: dict[int, asyncio.Future[str]] = {}
         """Calls by token that are answered by an event."""
 
-    def resumed(self) -> None:
-        """Frames are gone: whoever still waits for something in one waits in vain."""
-        self._resumes += 1
-        self._moved_on.set_result(None)
-        self._moved_on = asyncio.get_running_loop().create_future()
+    def tracks(self, thread: int, frames: Iterable[int]) -> None:
+        """Whose frames these are: ids are used again, by other threads too."""
+        for frame in frames:
+            self._thread_of[frame] = thread
+
+    def resumed(self, thread: int | None, kept: Collection[int]) -> None:
+        """Frames of one thread, or (None) of all but those kept, are gone: who waits for one of them waits in vain."""
+        self._moves += 1
+        gone = [thread] if thread is not None else [other for other in self._moved_on if other not in kept]
+        for other in gone:
+            moved_on = self._moved_on.pop(other, None)
+            if moved_on is not None:
+                moved_on.set_result(None)
+        if thread is None and not kept:
+            self._thread_of.clear()
 
     async def in_frame(self, frame: int, method: str, timeout: float, **arguments: Any) -> Any:
         """Runs on the thread of a suspended frame. Ends in time, by interrupting what runs there if need be."""
         if frame in self._stuck:
             return await self._from_outside(frame, method, timeout, arguments)
         token = next(self._tokens)
-        expression = _expression("call", method, arguments, token, self._resumes)
+        thread = self._thread_of.get(frame, 0)
+        expression = _expression("call", method, arguments, token, thread, self._moves)
         async with self._talk.translated(method):
             future = self._send({"expression": expression, "frameId": frame, "context": "clipboard"})
-            await self._wait_for(future, token, timeout)
+            await self._wait_for(future, token, thread, timeout)
             response = future.result() if future.done() else None
         if response is None:
             self._stuck[frame] = future
@@ -60,9 +75,11 @@ class Probe:
             return await self._from_outside(frame, method, timeout, arguments)
         return answer
 
-    async def _wait_for(self, future: asyncio.Future[Any], token: int, timeout: float) -> None:
+    async def _wait_for(self, future: asyncio.Future[Any], token: int, thread: int, timeout: float) -> None:
         """Until it is answered, or was interrupted, or even that did not help."""
-        moved_on = self._moved_on
+        if thread not in self._moved_on:
+            self._moved_on[thread] = asyncio.get_running_loop().create_future()
+        moved_on = self._moved_on[thread]
         await asyncio.wait([future, moved_on], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if future.done():
             return
@@ -80,11 +97,12 @@ class Probe:
     async def _look_elsewhere(self, frame: int, method: str, timeout: float, arguments: dict[str, Any]) -> Any:
         """For a thread that is listed but busy in a call: debugpy does not let it evaluate anything."""
         token = next(self._tokens)
+        thread = self._thread_of.get(frame, 0)
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._elsewhere[token] = future
         try:
-            await self._aside(_expression("call_elsewhere", method, arguments, token, self._resumes, frame))
-            await self._wait_for(future, token, timeout)
+            await self._aside(_expression("call_elsewhere", method, arguments, token, thread, self._moves, frame))
+            await self._wait_for(future, token, thread, timeout)
             return _content(future.result()) if future.done() else {"timed_out": True}
         finally:
             del self._elsewhere[token]

@@ -71,10 +71,10 @@ def hit(number: int, scope: Any, send: Callable[[str, Dict[str, Any]], None]) ->
         return True
     if rule.condition is not None:
         try:
-            if not _value(rule.condition, scope):
+            if not value(rule.condition, scope):
                 return False
         except Exception as error:
-            send("condition_error", {"number": number, "error": _describe(error)})
+            send("condition_error", {"number": number, "error": describe(error)})
             return True
     hits = rule.count()
     if rule.compare is not None and not rule.compare(hits, rule.number):
@@ -93,11 +93,12 @@ def _compiled(parts: List[Any]) -> List[Any]:
     ]
 
 
-def _value(code: CodeType, scope: Any) -> Any:
+def value(code: CodeType, scope: Any, more: Optional[Dict[str, Any]] = None) -> Any:
+    names = {**scope.f_locals, **more} if more else scope.f_locals
     if any(isinstance(constant, CodeType) for constant in code.co_consts):
         # A generator or lambda in the expression sees only globals: so everything is one.
-        return eval(code, {**scope.f_globals, **scope.f_locals})
-    return eval(code, scope.f_globals, scope.f_locals)
+        return eval(code, {**scope.f_globals, **names})
+    return eval(code, scope.f_globals, names)
 
 
 def message(parts: List[Any], scope: Any) -> str:
@@ -109,14 +110,14 @@ def _shown(part: Any, scope: Any) -> str:
     """An expression that fails leaves the rest of the message whole."""
     code, conversion, format_parts = part
     try:
-        value = _value(code, scope)
-        value = CONVERSIONS[conversion](value) if conversion else value
-        return format(value, message(format_parts, scope))
+        shown = value(code, scope)
+        shown = CONVERSIONS[conversion](shown) if conversion else shown
+        return format(shown, message(format_parts, scope))
     except Exception as error:
-        return "<%s>" % _describe(error)
+        return "<%s>" % describe(error)
 
 
-def _describe(error: Exception) -> str:
+def describe(error: Exception) -> str:
     try:
         return "%s: %s" % (type(error).__name__, error)
     except Exception:

@@ -8,10 +8,20 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any, Callable, List
+from typing import Any, Callable, Dict, Iterable, List
 
-KEPT: List[Any] = []
-"""Replies, and with them their references; debugpy keeps only those of its own evaluations."""
+KEPT: Dict[Any, List[Any]] = {}
+"""Replies by thread, and with them their references; debugpy keeps only those of its own evaluations."""
+
+
+def keep(thread_id: Any, reply: Any) -> None:
+    KEPT.setdefault(thread_id, []).append(reply)
+
+
+def forget(thread_id: Any, kept: Iterable[Any]) -> None:
+    """What was said about a thread that goes on, or (None) about all but those that are kept."""
+    for known in [thread_id] if thread_id is not None else set(KEPT).difference(kept):
+        KEPT.pop(known, None)
 
 
 def find_frame(dap_id: int) -> Any:

@@ -6,16 +6,16 @@ import ast
 import linecache
 import traceback
 from types import CodeType, TracebackType
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import private_names, raw
 from .awaiting import COROUTINE, Awaiting
 from .interrupts import Guard, Interrupted, guard, interrupt
 from .repr import describe_error
 from .texts import clip, encodable
-from .values import Json, Reply, variable
+from .values import RESULT, Json, Reply, variable
 
-__all__ = ["Interrupted", "evaluate", "guard", "interrupt"]
+__all__ = ["Interrupted", "compiled", "evaluate", "failure", "guard", "interrupt", "syntax_problem"]
 
 FILENAME = "<evaluate>"
 ERROR_LIMIT = 2000
@@ -78,14 +78,16 @@ def evaluate(
     limit: int,
     context: str = "repl",
     deadline: Optional[float] = None,
+    about: Optional[Callable[[Any], Json]] = None,
 ) -> Json:
+    """`about` tells more of the value."""
     text = _dedented(expression)
     try:
         tree = _parse(text, context)
         private = private_names.resolve(tree, namespace, False) if ".__" in text else False
         cell = Cell(tree)
     except BaseException as error:
-        return {"syntax_error": _syntax_error(error, text)}
+        return {"syntax_error": syntax_problem(error, text)}
     _show_lines(text)
     bare = "__builtins__" not in namespace
     try:
@@ -94,10 +96,13 @@ def evaluate(
             if failed is not None and not private and _missing_private(failed, text):
                 value, failed = _retry(running, text, context, namespace, failed)
             if failed is not None:
-                return _failure(running, failed)
+                return failure(running, failed)
             if not cell.has_value:
                 return dict(_NO_VALUE)
-            return _result(variable(clip(text, 100)[0], value, reply, limit, deadline))
+            result = _result(variable(clip(text, 100)[0], value, reply, limit, deadline, terms=RESULT))
+            if about is not None:
+                result.update(about(value))
+            return result
     finally:
         # The error's traceback holds this frame.
         value = failed = None
@@ -126,7 +131,14 @@ def _parse(text: str, context: str) -> ast.AST:
     return tree
 
 
-def _syntax_error(error: BaseException, text: str) -> Json:
+def compiled(text: str, namespace: Dict[str, Any]) -> CodeType:
+    """An expression as code, without await; raises SyntaxError and whatever else compile does."""
+    tree: Any = _parse(_dedented(text), "watch")
+    private_names.resolve(tree, namespace, True)
+    return compile(tree, FILENAME, "eval", 0, True)
+
+
+def syntax_problem(error: BaseException, text: str) -> Json:
     if not isinstance(error, SyntaxError):
         return {"message": describe_error(error), "line": 1, "offset": 1, "text": _one_line(text)}
     message = encodable(str(error.msg or "invalid syntax"))
@@ -166,7 +178,7 @@ def _retry(
         del error
 
 
-def _failure(running: Guard, error: BaseException) -> Json:
+def failure(running: Guard, error: BaseException) -> Json:
     if running.interrupted or type(error) is Interrupted:
         return {"timed_out": True}
     lines = running.attempt(traceback.format_exception, type(error), error, _own(raw.exception_traceback(error)))

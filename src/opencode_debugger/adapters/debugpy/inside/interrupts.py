@@ -24,6 +24,13 @@ _RESEND_SECONDS = 0.1
 _SIGINT = int(signal.SIGINT)
 
 
+def renew() -> None:
+    """In a forked child: the threads that ran or interrupted something stayed in the parent."""
+    global _LOCK
+    _LOCK = threading.RLock()
+    _running.clear()
+
+
 class Guard:
     """One request on one thread; `call` is the only place where an interrupt may strike."""
 

@@ -1,12 +1,65 @@
-"""Mends on which raised exceptions pydevd stops: once for each, where it first reaches code of the program's own.
+"""On which exceptions the program stops: decided here, by their classes' names and by conditions.
 
-As it comes, it stops in every frame that an exception passes, and on those that libraries raise and handle among
-themselves: dozens of stops before a program that imports argparse has begun.
+pydevd resolves names when it is told of them, which fails for classes that are not there yet; here it only hears "all
+of them". As it comes, it also stops in every frame that a raised exception passes, and on those that libraries raise
+and handle among themselves: dozens of stops before a program that imports argparse has begun. Here it stops once for
+each, where it first reaches code of the program's own.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, Callable, Dict, List, Optional, Tuple
+from weakref import WeakKeyDictionary
+
+from . import breakpoints
+from .names import class_name, mro
+
+MODES = ("raised", "uncaught", "user_unhandled")
+_TABLES = {
+    "raised": "break_on_caught_exceptions",
+    "uncaught": "break_on_uncaught_exceptions",
+    "user_unhandled": "break_on_user_uncaught_exceptions",
+}
+"""where pydevd keeps them"""
+
+Send = Callable[[str, Dict[str, Any]], None]
+
+
+class Rule:
+    def __init__(self, number: int, filters: List[str], exceptions: List[str], condition: Optional[str]) -> None:
+        self.number = number
+        self.filters = frozenset(filters)
+        self.names = [name.split(".") for name in exceptions]
+        self.condition = compile(condition.strip(), "<condition>", "eval") if condition else None
+        self._known: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+
+    @property
+    def means_all(self) -> bool:
+        return not self.names and self.condition is None
+
+    def means(self, kind: type) -> bool:
+        """Whether one of the names is that of the class or of a base: its last part, or as much as is given."""
+        if not self.names:
+            return True
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = any(_is_named(base, self.names) for base in mro(kind))
+        return known
+
+
+def _is_named(kind: type, names: List[List[str]]) -> bool:
+    full = ".".join(class_name(kind)).split(".")
+    return any(full[-len(name) :] == name for name in names)
+
+
+_rules: List[Rule] = []
+_raising: Dict[int, Any] = {}
+"""by thread: the exception that pydevd is about to ask about, and whether it only passes on"""
+_hits: Dict[Tuple[int, str], List[int]] = {}
+"""by thread and filter: the rules for which it stops"""
+_leaving: Dict[int, BaseException] = {}
+"""by thread: the exception that leaves the program's own code, which pydevd does not show in the frame"""
 
 
 def install() -> None:
@@ -33,3 +86,109 @@ def install() -> None:
 
 def _is_own(py_db: Any, frame: Any) -> bool:
     return frame.f_code.co_filename == "<string>" or bool(py_db.in_project_scope(frame))
+
+
+def define(rules: List[Dict[str, Any]]) -> None:
+    """From now on these and no others."""
+    import pydevd
+
+    py_db = pydevd.get_global_debugger()
+    _rules[:] = [Rule(**rule) for rule in rules]
+    _ask_for_types(py_db, not all(rule.means_all for rule in _rules))
+    _ask_for_values(py_db, any(_decides(mode) for mode in ("raised", "user_unhandled")))
+    for mode, table in _TABLES.items():
+        known = {"BaseException": _breakpoint(py_db, mode)} if _of(mode) else {}
+        setattr(py_db, table, known)
+    py_db.on_breakpoints_changed()
+
+
+def _of(mode: str) -> List[Rule]:
+    return [rule for rule in _rules if mode in rule.filters]
+
+
+def _decides(mode: str) -> bool:
+    """Whether there is more to decide than that there is an exception, or to remember about it."""
+    rules = _of(mode)
+    return bool(rules) and (mode == "user_unhandled" or not all(rule.means_all for rule in rules))
+
+
+def _breakpoint(py_db: Any, mode: str) -> Any:
+    from _pydevd_bundle.pydevd_breakpoints import ExceptionBreakpoint
+
+    condition = "__import__('_ocdb').stops_on_exception(%r)" % mode if _decides(mode) else None
+    flags = [mode == each for each in MODES]
+    return ExceptionBreakpoint("BaseException", condition, None, *flags, False, bool(py_db.get_use_libraries_filter()))
+
+
+def _ask_for_types(py_db: Any, is_needed: bool) -> None:
+    """Exceptions of other classes are let pass before anything else is looked at."""
+    from _pydevd_bundle.pydevd_breakpoints import get_exception_breakpoint
+
+    def of_a_type(kind: Any, known: Any) -> Any:
+        found = get_exception_breakpoint(kind, known)
+        if found is None:
+            return None
+        mode = next(mode for mode, table in _TABLES.items() if found in getattr(py_db, table).values())
+        return found if any(rule.means(kind) for rule in _of(mode)) else None
+
+    py_db.get_exception_breakpoint = of_a_type if is_needed else get_exception_breakpoint
+
+
+def _ask_for_values(py_db: Any, is_needed: bool) -> None:
+    """pydevd tells only its plugins which exception it is, before it asks whether to stop."""
+    if not is_needed:
+        if py_db.plugin is not None:
+            py_db.plugin.__dict__.pop("exception_break", None)
+        return
+    plugin = py_db.get_plugin_lazy_init()
+    original = type(plugin).exception_break
+
+    def exception_break(py_db: Any, frame: Any, thread: Any, arg: Any, is_unwind: bool = False) -> Any:
+        _leaving.pop(threading.get_ident(), None)
+        if any(rule.means(arg[0]) for rule in _rules):
+            _raising[threading.get_ident()] = (arg[1], is_unwind)
+        return original(plugin, py_db, frame, thread, arg, is_unwind)
+
+    plugin.exception_break = exception_break
+
+
+def stops(mode: str, scope: Any, send: Send) -> bool:
+    """`scope` is the frame in which pydevd evaluates the condition; that of uncaught ones has the exception."""
+    thread = threading.get_ident()
+    if mode == "uncaught":
+        error, passes_on = scope.f_locals["__exception__"][1], False
+    else:
+        error, passes_on = _raising.pop(thread, (None, True))
+    if error is None or (mode == "raised" and passes_on):
+        return False
+    hits = [rule.number for rule in _of(mode) if rule.means(type(error)) and _holds(rule, error, scope, send)]
+    if hits:
+        _hits[thread, mode] = hits
+        if mode == "user_unhandled":
+            _leaving[thread] = error
+    return bool(hits)
+
+
+def _holds(rule: Rule, error: BaseException, scope: Any, send: Send) -> bool:
+    """A condition that fails stops the program, and says so."""
+    if rule.condition is None:
+        return True
+    try:
+        return bool(breakpoints.value(rule.condition, scope, {"exc": error, "exception": error}))
+    except Exception as problem:
+        send("condition_error", {"number": rule.number, "error": breakpoints.describe(problem), "of_exception": True})
+        return True
+
+
+def hit_rules(is_caught: bool) -> Tuple[str, List[int]]:
+    """For which filter and rules this thread stopped."""
+    thread = threading.get_ident()
+    for mode in ("raised", "user_unhandled") if is_caught else ("uncaught",):
+        if (thread, mode) in _hits:
+            return mode, _hits.pop((thread, mode))
+    mode = "raised" if is_caught else "uncaught"
+    return mode, [rule.number for rule in _of(mode) if rule.means_all]
+
+
+def leaving() -> Optional[BaseException]:
+    return _leaving.get(threading.get_ident())

@@ -116,6 +116,12 @@ def instance_dict(obj: object) -> Optional[Dict[Any, Any]]:
     return None
 
 
+def module_dict(name: str) -> Optional[Dict[Any, Any]]:
+    """What a loaded module defines; None if it is not loaded."""
+    module = sys.modules.get(name)
+    return instance_dict(module) if type(module) is ModuleType else None
+
+
 def slots(obj: object) -> List[Tuple[str, Any]]:
     found: List[Tuple[str, Any]] = []
     for base in reversed(_TYPE_MRO(type(obj))):

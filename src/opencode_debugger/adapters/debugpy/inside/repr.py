@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, defaultdict, deque
 from types import WrapperDescriptorType
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from . import raw
+from . import arrays, binary, raw, records, routines, tables
 from .interrupts import Interrupted, guard
+from .lenses import Lens
 from .looks import LOOKS, LOOKS_OF_SUBCLASSES, ODICT_AS_PAIRS
 from .raw import type_name
-from .texts import LEAVES, Leaf, Text, clip, encodable
+from .texts import LEAVES, Leaf, Plain, Text, clip, encodable
 
 __all__ = ["describe_error", "render", "type_name"]
 
@@ -54,7 +55,9 @@ def _render(obj: Any, limit: int, deadline: Optional[float]) -> Text:
     return _Writer(limit, deadline).text_of(obj)
 
 
-_BASE_OF_SLOT: Dict[Any, type] = {raw.class_attribute(base, "__repr__"): base for base in (*LOOKS, *LEAVES)}
+_BASE_OF_SLOT: Dict[Any, type] = {
+    raw.class_attribute(base, "__repr__"): base for base in (*LOOKS, *LEAVES) if base is not Plain
+}
 _MAXLEN = deque.__dict__["maxlen"].__get__
 _DEFAULT_FACTORY = defaultdict.__dict__["default_factory"].__get__
 
@@ -140,8 +143,12 @@ class _Writer:
         elif base is not None:
             self.write_container(obj, base, level)
         else:
-            text = foreign(obj, self.left + 1, self.deadline)
-            self.write_leaf(text, clip, level)
+            lens = lens_of(obj, self.deadline) or records.lens(obj)
+            if lens is not None:
+                self.write_parts(obj, lens, level)
+            else:
+                text = _own_text(obj) or foreign(obj, self.left + 1, self.deadline)
+                self.write_leaf(text, clip, level)
 
     def write_leaf(self, obj: Any, leaf: Leaf, level: Optional[Level]) -> None:
         text, cut = leaf(obj, self.left)
@@ -177,11 +184,26 @@ class _Writer:
             return
         elif base is tuple and size == 1:
             closing = ",)"
+        paired = base in raw.PAIRED and (base is not OrderedDict or ODICT_AS_PAIRS)
+        self.write_open(key, opening, raw.iterate(obj, base), paired, (closing, size, 0, outer))
+
+    def write_parts(self, obj: Any, lens: Lens, outer: Optional[Level]) -> None:
+        if id(obj) in self.open or len(self.open) >= MAX_DEPTH:
+            self.cut = self.cut or id(obj) not in self.open
+            self.put(lens.opening + "..." + lens.closing)
+        else:
+            level = (lens.closing, lens.items, 0, outer)
+            self.write_open(id(obj), lens.opening, lens.texts(), lens.paired, level, lens.separator)
+
+    def write_open(
+        self, key: int, opening: str, items: Iterator[Any], paired: bool, level: Level, separator: str = ": "
+    ) -> None:
+        closing, size, _, outer = level
         start, point = self.left, len(self.points)
         self.open.add(key)
         try:
             self.put(opening)
-            self.write_items(obj, base, closing, size, outer)
+            self.write_items(items, paired, separator, closing, size, outer)
             self.put(closing)
         except _Full:
             # A big first item leaves room for its neighbours; deeper down that would cost too much time.
@@ -193,11 +215,12 @@ class _Writer:
         finally:
             self.open.discard(key)
 
-    def write_items(self, obj: Any, base: type, closing: str, size: int, outer: Optional[Level]) -> None:
-        paired = base in raw.PAIRED and (base is not OrderedDict or ODICT_AS_PAIRS)
+    def write_items(
+        self, items: Iterator[Any], paired: bool, separator: str, closing: str, size: int, outer: Optional[Level]
+    ) -> None:
         parts, points, done = self.parts, self.points, 0
         try:
-            for item in raw.iterate(obj, base):
+            for item in items:
                 points.append((len(parts), self.left, (closing, size, done, outer)))
                 if done:
                     self.left -= 2
@@ -213,13 +236,36 @@ class _Writer:
                         continue
                 within = (closing, size, done, outer)
                 if paired:
-                    self.write(item[0], within)
-                    self.put(": ")
+                    if separator == "=":
+                        self.put(item[0])
+                    else:
+                        self.write(item[0], within)
+                    self.put(separator)
                     item = item[1]
                 self.write(item, within)
         except RuntimeError:  # another thread changed it
             self.cut = True
             self.put(", ..." if done else "...")
+            return
+        if done < size:  # a row of a table has more cells than it brings along
+            self.cut = True
+            self.put("%s... (%d items)" % (", " if done else "", size))
+
+
+def lens_of(obj: Any, deadline: Optional[float]) -> Optional[Lens]:
+    """How to look at an array or a table; one that cannot be looked at is an object like any other."""
+    try:
+        if type(obj) is arrays.ArrayLens:
+            return obj  # a part of one
+        return arrays.lens(obj) or tables.lens(obj, deadline)
+    except Exception:
+        return None
+
+
+def _own_text(obj: Any) -> Optional[str]:
+    if type(obj) is memoryview:
+        return binary.view_text(obj)
+    return routines.progress_text(obj) if routines.is_paused_call(obj) else None
 
 
 def foreign(obj: Any, limit: int, deadline: Optional[float]) -> str:

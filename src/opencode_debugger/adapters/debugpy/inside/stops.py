@@ -1,53 +1,61 @@
-"""Mends how pydevd reports stops when several threads stop at about the same time.
+"""Mends how pydevd reports stops and lets threads go when several of them stop at about the same time.
 
 As it comes, a second thread that reaches its breakpoint while the first stop is being reported is either let go
 without a word at the next continue, or keeps every thread halted with no stop reported at all. Here each stop of its
-own is reported exactly once: one at a time, the next one in answer to the continue or step after it.
+own is reported exactly once, when it happens, with a number. Whoever lets threads go says the number of the last stop
+that he has seen: a thread that stopped after that stays where it is, for its report is on its way.
+
+The same code serves programs that stop together and programs whose threads stop one by one
+(`stopAllThreadsOnSuspend: false`); in both, a single thread can be let go while the others stay halted.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from types import SimpleNamespace
-from typing import Any, Callable, List
+from typing import Any, Callable, Dict, Iterator
 
-_installed = False
-_stops: List[Any] = []
+from . import elsewhere
+from .threads import from_dap
 
-
-def forget() -> None:
-    """What an earlier session was told, and never answered: its connection broke."""
-    for stops in _stops:
-        stops.outstanding = False
-        stops.waiting.clear()
+FIELD = "ocdb"
+"""What we add to pydevd's own messages, both ways."""
 
 
-def install(on_resume: Callable[[], None]) -> None:
-    """Patches pydevd's classes and modules: works before and after the debugger object exists."""
-    global _installed
-    if not _installed:
-        _installed = True
-        _install(on_resume)
-
-
-def _install(on_resume: Callable[[], None]) -> None:
+def install(on_resume: Callable[..., None]) -> Stops:
+    """Once per process: patches pydevd's classes and modules, before or after the debugger object exists."""
     import pydevd
-    from _pydevd_bundle import pydevd_api, pydevd_net_command_factory_json, pydevd_thread_lifecycle
+    from _pydevd_bundle import (
+        pydevd_api,
+        pydevd_net_command_factory_json,
+        pydevd_process_net_command_json,
+        pydevd_thread_lifecycle,
+    )
+    from _pydevd_bundle.pydevd_net_command import NULL_NET_COMMAND
 
     # It would ask the exception for its text, which may wait for a halted thread; the relay asks when all is reported.
     pydevd_net_command_factory_json.build_exception_info_response = _no_exception_text
+    factory = pydevd_net_command_factory_json.NetCommandFactoryJson
+    factory.make_thread_suspend_message = lambda *args, **kwargs: NULL_NET_COMMAND  # on_thread_suspend reports
     api = pydevd_api.PyDevdAPI
     notifier = pydevd.ThreadsSuspendedSingleNotification
-    stops = Stops(
-        pydevd_thread_lifecycle, pydevd_net_command_factory_json.NetCommandFactoryJson._STEP_REASONS, on_resume
-    )
-    _stops.append(stops)
+    stops = Stops(pydevd_thread_lifecycle, on_resume)
+    notifier.notify_thread_suspended = stops.notifying()
     notifier.on_thread_suspend = _as_method(stops.on_thread_suspend)
     notifier.on_thread_resume = _as_method(stops.on_thread_resume)
     notifier._notify_after_timeout = _as_method(stops.on_pause_timeout)
-    pydevd_thread_lifecycle.mark_thread_suspended = stops.marking(pydevd_thread_lifecycle.mark_thread_suspended)
-    api.request_step = stops.stepping(api.request_step, pydevd_api.internal_step_in_thread)
+    mark = stops.marking(pydevd_thread_lifecycle.mark_thread_suspended)
+    pydevd.mark_thread_suspended = pydevd_thread_lifecycle.mark_thread_suspended = mark
+    api.request_step = stops.stepping(pydevd_api.internal_step_in_thread)
+    api.request_smart_step_into = stops.stepping_into(pydevd_api.internal_smart_step_into)
     api.request_resume_thread = stops.resuming(api.request_resume_thread, pydevd.get_global_debugger)
     api.request_disconnect = stops.disconnecting(api.request_disconnect)
+    api.request_suspend_thread = stops.pausing(api.request_suspend_thread)
+    processor = pydevd_process_net_command_json.PyDevJsonCommandProcessor
+    for name in ("on_continue_request", "on_next_request", "on_stepin_request", "on_stepout_request"):
+        setattr(processor, name, stops.asking(getattr(processor, name)))
+    return stops
 
 
 def _no_exception_text(*args: Any, **kwargs: Any) -> Any:
@@ -64,116 +72,217 @@ def _as_method(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Stops:
-    """At most one reported stop is unanswered; the others wait their turn.
+    """Which threads stand at a stop of their own, by the number under which it was reported.
 
-    The queue is used under the notifier's lock. pydevd's own lock keeps a resume and a thread that decides to stop
-    (which halts all others) from happening at once.
+    The numbers are used under the notifier's lock. pydevd's own lock keeps a resume and a thread that decides to stop
+    (which may halt all others) from happening at once.
     """
 
-    def __init__(self, lifecycle: Any, step_reasons: Any, on_resume: Callable[[], None]) -> None:
+    def __init__(self, lifecycle: Any, on_resume: Callable[..., None]) -> None:
         self.on_resume = on_resume
         self.lock = lifecycle.suspend_threads_lock
         self.side_effect = lifecycle.CMD_THREAD_SUSPEND
         self.suspended = lifecycle.STATE_SUSPEND
         self.threads = lifecycle.pydevd_utils.get_non_pydevd_threads
+        self.thread_id = lifecycle.get_thread_id
         self.thread_info = lifecycle.set_additional_thread_info
-        self.step_reasons = frozenset(step_reasons)
-        self.outstanding = False
         self.letting_go = False
-        self.waiting: List[Any] = []
+        self.program_runs = threading.Event()
+        """before its first line there is nothing to pause in"""
+        self.program_runs.set()
+        self.sent = 0
+        self.standing: Dict[Any, int] = {}
+        self.serial = 0
+        """of the last request to let threads go"""
+        self.asked: Dict[str, Any] = {}
+        """what the request in hand says beyond pydevd's own fields"""
+
+    def begin(self) -> None:
+        """Once per session: whoever attaches again counts from the beginning."""
+        self.sent = self.serial = 0
+        self.letting_go = False
+        self.standing.clear()
+
+    # Stopping.
+
+    def pausing(self, original: Callable[..., None]) -> Callable[..., None]:
+        def request_suspend_thread(api: Any, py_db: Any, thread_id: Any = "*") -> None:
+            def pause() -> None:
+                self.program_runs.wait()
+                original(api, py_db, thread_id)
+
+            if self.program_runs.is_set():
+                pause()
+            else:
+                elsewhere.run(pause)
+
+        return request_suspend_thread
+
+    def notifying(self) -> Callable[..., Any]:
+        @contextlib.contextmanager
+        def notify_thread_suspended(notifier: Any, thread_id: Any, thread: Any, stop_reason: Any) -> Iterator[None]:
+            """Whether threads stop together or one by one."""
+            notifier.on_thread_suspend(thread_id, thread, stop_reason)
+            try:
+                yield
+            finally:
+                notifier.on_thread_resume(thread_id, thread)
+
+        return notify_thread_suspended
 
     def on_thread_suspend(self, notifier: Any, thread_id: Any, thread: Any, reason: Any) -> None:
+        together = notifier.multi_threads_single_notification
         # Made here, on the thread that stops and outside the lock: it may run the str() of an exception.
-        report = None if reason == self.side_effect else _report(notifier, thread_id, thread, reason)
+        report = _report(notifier, thread_id, thread, reason) if reason != self.side_effect or not together else None
         with notifier._lock:
             paused, notifier._pause_requested = notifier._pause_requested, False
             notifier._suspended_thread_id_to_thread[thread_id] = thread
-            if report is not None:
-                self.add(notifier, report, can_wait=reason not in self.step_reasons)
-            elif paused:
-                self.add(notifier, _report(notifier, thread_id, thread, reason), can_wait=False)
+            if report is None and paused:
+                report = _report(notifier, thread_id, thread, reason)
+            self.send(notifier, thread_id, report)
 
     def on_thread_resume(self, notifier: Any, thread_id: Any, thread: Any) -> None:
         with notifier._lock:
             notifier._suspended_thread_id_to_thread.pop(thread_id, None)
+            self.standing.pop(thread_id, None)
             if notifier._callbacks:
                 notifier.send_resume_notification(thread_id)
 
     def on_pause_timeout(self, notifier: Any, global_suspend_time: Any) -> None:
         """The thread that was asked to pause is busy in C: any halted one may speak for the program."""
+        if not notifier.multi_threads_single_notification:
+            return
         with notifier._lock:
             if notifier._pause_requested and notifier._suspended_thread_id_to_thread:
                 notifier._pause_requested = False
                 thread_id, thread = next(iter(notifier._suspended_thread_id_to_thread.items()))
-                self.add(notifier, _report(notifier, thread_id, thread, self.side_effect), can_wait=False)
+                self.send(notifier, thread_id, _report(notifier, thread_id, thread, self.side_effect))
 
-    def add(self, notifier: Any, report: Any, can_wait: bool) -> None:
-        if not self.outstanding:
-            self.outstanding = True
-            _send(notifier, report)
-        elif can_wait:
-            self.waiting.append(report)
+    def send(self, notifier: Any, thread_id: Any, report: Any) -> None:
+        from _pydevd_bundle.pydevd_net_command import NetCommand
 
-    def another_stop(self, notifier: Any) -> bool:
-        """The reported stop was answered: is the next one here already, or about to be?"""
-        self.on_resume()
-        with notifier._lock:
-            self.outstanding = False
-            notifier._pause_requested = False  # one that came too late is answered by the stop before it
-            if self.letting_go:
-                self.waiting.clear()
-                return False
-            if self.waiting:
-                self.outstanding = True
-                _send(notifier, self.waiting.pop(0))
-                return True
-            halted = notifier._suspended_thread_id_to_thread.values()
-            return any(self._decided_to_stop(thread) and thread not in halted for thread in self.threads())
+        py_db = notifier._py_db()
+        if py_db is None or report is None:
+            return
+        self.sent += 1
+        self.standing[thread_id] = self.sent
+        body = report.as_dict["body"]
+        body["allThreadsStopped"] = notifier.multi_threads_single_notification
+        body[FIELD] = {"number": self.sent, "after": self.serial}
+        py_db.writer.add_command(NetCommand(report.id, report.seq, report.as_dict, is_json=True))
 
-    def _decided_to_stop(self, thread: Any) -> bool:
+    def is_marked(self, thread: Any) -> bool:
+        """It is halted, or halts as soon as it gets to a line."""
         info = getattr(thread, "additional_info", None)
-        if info is None or info.pydev_state != self.suspended:
-            return False
-        return bool(getattr(thread, "stop_reason", self.side_effect) != self.side_effect)
+        return info is not None and bool(info.pydev_state == self.suspended)
+
+    def decided_to_stop(self, thread: Any) -> bool:
+        return self.is_marked(thread) and getattr(thread, "stop_reason", self.side_effect) != self.side_effect
 
     def marking(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def mark_thread_suspended(
             thread: Any, stop_reason: Any, original_step_cmd: int = -1, main_suspend: bool = True
         ) -> Any:
-            if not main_suspend and self._decided_to_stop(thread):
+            if stop_reason == self.side_effect and self.decided_to_stop(thread):
                 return thread.additional_info  # it stops for a reason of its own: keep that
             return original(thread, stop_reason, original_step_cmd, main_suspend)
 
         return mark_thread_suspended
 
-    def stepping(self, original: Callable[..., None], step_in_thread: Callable[..., None]) -> Callable[..., None]:
+    # Going on.
+
+    def asking(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def on_request(processor: Any, py_db: Any, request: Any) -> Any:
+            self.asked = getattr(request.arguments, "kwargs", {}).get(FIELD) or {}
+            try:
+                return original(processor, py_db, request)
+            finally:
+                self.asked = {}
+
+        return on_request
+
+    def may_go(self, notifier: Any, thread_id: Any) -> bool:
+        """Unless a stop that the relay has not seen yet says otherwise: then that is what comes of the request."""
+        asked = self.asked
+        known = asked.get("known")
+        alone = asked.get("alone", False)
+        self.on_resume(thread_id if alone else None, self.kept())
+        with notifier._lock:
+            self.serial = max(self.serial, asked.get("serial", 0))
+            if alone:
+                return self._is_known(notifier, _find(self.threads(), self.thread_id, thread_id), known)
+            notifier._pause_requested = False  # one that came too late is answered by the stop before it
+            if self.letting_go or not notifier.multi_threads_single_notification:
+                return True
+            return all(self._is_known(notifier, thread, known) for thread in self.threads())
+
+    def _is_known(self, notifier: Any, thread: Any, known: Any) -> bool:
+        """Whether the relay knows that, and why, this thread has stopped; or it has not."""
+        number = self.standing.get(self.thread_id(thread)) if thread is not None else None
+        if number is not None:
+            return known is None or number <= known
+        halted = notifier._suspended_thread_id_to_thread.values()
+        return not (self.decided_to_stop(thread) and thread not in halted)
+
+    def kept(self) -> Any:
+        """Threads that stay at stops which wait to be looked at."""
+        return [from_dap(thread) for thread in self.asked.get("keep", ())]
+
+    def stepping(self, step_in_thread: Callable[..., None]) -> Callable[..., None]:
         def request_step(api: Any, py_db: Any, thread_id: Any, step_cmd_id: Any) -> None:
-            """At once, not when the thread gets to it: one that is busy in a call never would."""
-            if not py_db.multi_threads_single_notification:
-                original(api, py_db, thread_id, step_cmd_id)
-                return
-            with self.lock:
-                if not self.another_stop(py_db.threads_suspended_single_notification):
-                    step_in_thread(py_db, thread_id, step_cmd_id, set_additional_thread_info=self.thread_info)
-                    _wake(py_db)
+            self._step(py_db, thread_id, step_in_thread, step_cmd_id)
 
         return request_step
+
+    def stepping_into(self, step_in_thread: Callable[..., None]) -> Callable[..., None]:
+        def request_smart_step_into(
+            api: Any, py_db: Any, seq: Any, thread_id: Any, offset: Any, child_offset: Any
+        ) -> None:
+            self._step(py_db, thread_id, step_in_thread, offset, child_offset)
+
+        return request_smart_step_into
+
+    def _step(self, py_db: Any, thread_id: Any, step_in_thread: Callable[..., None], *how: Any) -> None:
+        """At once, not when the thread gets to it: one that is busy in a call never would."""
+        with self.lock:
+            if not self.may_go(py_db.threads_suspended_single_notification, thread_id):
+                return
+            with_all = py_db.stepping_resumes_all_threads
+            py_db.stepping_resumes_all_threads = with_all and not self.asked.get("alone")
+            try:
+                step_in_thread(py_db, thread_id, *how, set_additional_thread_info=self.thread_info)
+            finally:
+                py_db.stepping_resumes_all_threads = with_all
+            _wake(py_db)
 
     def resuming(self, original: Callable[..., Any], debugger: Callable[[], Any]) -> Callable[..., Any]:
         def request_resume_thread(api: Any, thread_id: Any) -> None:
             py_db = debugger()
-            if py_db is None or not py_db.multi_threads_single_notification:
+            if py_db is None:
                 original(api, thread_id)
                 return
+            if self.asked.get("alone"):
+                thread_id = from_dap(self.asked["thread"])  # an adapter in between makes it "*"
             with self.lock:
                 notifier = py_db.threads_suspended_single_notification
-                if self.another_stop(notifier):
+                if not self.may_go(notifier, thread_id):
                     notifier.send_resume_notification(thread_id)  # answers the continue request
-                else:
+                elif self.asked.get("alone") or self.letting_go or notifier.multi_threads_single_notification:
                     original(api, thread_id)
-                    _wake(py_db)
+                else:
+                    self._resume_seen(notifier, lambda seen: original(api, seen))
+                _wake(py_db)
 
         return request_resume_thread
+
+    def _resume_seen(self, notifier: Any, resume: Callable[[Any], None]) -> None:
+        """Where each thread stops for itself: all of them but those whose stops are still to be looked at."""
+        kept, known = self.kept(), self.asked.get("known")
+        with notifier._lock:
+            going = [thread for thread in self.threads() if self._is_known(notifier, thread, known)]
+        for thread_id in map(self.thread_id, going):
+            if thread_id not in kept:
+                resume(thread_id)
 
     def disconnecting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def request_disconnect(api: Any, *args: Any, **kwargs: Any) -> Any:
@@ -187,15 +296,13 @@ class Stops:
         return request_disconnect
 
 
+def _find(threads: Any, thread_id_of: Callable[[Any], Any], thread_id: Any) -> Any:
+    return next((thread for thread in threads if thread_id_of(thread) == thread_id), None)
+
+
 def _report(notifier: Any, thread_id: Any, thread: Any, reason: Any) -> Any:
     py_db = notifier._py_db()
     return py_db and py_db.cmd_factory.make_thread_suspend_single_notification(py_db, thread_id, thread, reason)
-
-
-def _send(notifier: Any, report: Any) -> None:
-    py_db = notifier._py_db()
-    if py_db is not None and report is not None:
-        py_db.writer.add_command(report)
 
 
 def _wake(py_db: Any) -> None:

@@ -11,6 +11,15 @@ Leaf = Callable[[Any, int], Text]
 _MAX_INT_BITS = 14000
 
 
+class Plain:
+    """A text that stands for a value and is written as it is."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 def clip(text: str, limit: int) -> Text:
     if len(text) <= limit:
         return text, False
@@ -24,6 +33,10 @@ def encodable(text: str) -> str:
 
 def _plain(obj: Any, room: int) -> Text:
     return clip(repr(obj), room)
+
+
+def _as_it_is(obj: Any, room: int) -> Text:
+    return clip(obj.text, room)
 
 
 def _int(obj: Any, room: int) -> Text:
@@ -66,4 +79,4 @@ _PLAIN = (
     BuiltinFunctionType,
 )
 LEAVES: Dict[type, Leaf] = dict.fromkeys((*_PLAIN, BuiltinFunctionType), _plain)
-LEAVES.update({int: _int, str: _sliced(str), bytes: _sliced(bytes), bytearray: _sliced(bytearray)})
+LEAVES.update({Plain: _as_it_is, int: _int, str: _sliced(str), bytes: _sliced(bytes), bytearray: _sliced(bytearray)})

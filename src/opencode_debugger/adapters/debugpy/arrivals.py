@@ -1,0 +1,32 @@
+"""A child of a debugged program whose debugger has called, before there is a session for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...dap.channel import Channel
+from ...errors import RelayError
+from ..conversation import Conversation
+from .probe import Probe
+
+if TYPE_CHECKING:
+    from .adapter import DebugpyAdapter
+
+INTRODUCTION = 10.0
+
+
+class ChildArrival:
+    def __init__(self, channel: Channel, elder: DebugpyAdapter, allowed: frozenset[str]) -> None:
+        self.channel = channel
+        self.elder = elder
+        self._allowed = allowed
+
+    async def introduce(self) -> dict[str, Any]:
+        talk = Conversation(self.channel, self._allowed, INTRODUCTION)
+        about = await Probe(talk, INTRODUCTION).aside("about")
+        if not (isinstance(about.get("pid"), int) and isinstance(about.get("ppid"), int)):
+            raise RelayError("DEBUGPY_ERROR", "A child did not say what it is")
+        return dict(about)
+
+    def let_go(self) -> None:
+        self.channel.close()

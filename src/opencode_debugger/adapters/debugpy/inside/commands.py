@@ -1,0 +1,127 @@
+"""What a command line starts: a Python program that can be debugged, or something else."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+
+PYTHON = re.compile(r"python(\d+(\.\d+)?)?[a-z]?(-dbg)?$")
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "fish"})
+HELPERS = ("from multiprocessing.resource_tracker import ", "from multiprocessing.semaphore_tracker import ")
+"""Code of processes that multiprocessing keeps for itself; nobody wants to see them stop."""
+SHEBANG = 256
+
+
+class Program(NamedTuple):
+    """A Python program, as the launcher starts it."""
+
+    interpreter: str
+    options: List[str]
+    kind: str
+    """file, module or code"""
+    target: str
+    args: List[str]
+
+
+class Command(NamedTuple):
+    executable: str
+    is_there: bool
+    argv: List[str]
+    program: Optional[Program]
+    why_not: str
+    """why it cannot be debugged, if it cannot"""
+
+
+def read(executables: Sequence[Any], argv: Sequence[Any], search: bool = False) -> Command:
+    """Of the executables, which `subprocess` looks for in this order, the first that is there counts."""
+    words = [os.fsdecode(word) for word in argv]
+    executable = _first(executables, search)
+    program, why_not = _program(executable, words)
+    return Command(executable, os.access(executable, os.X_OK), words, program, why_not)
+
+
+def _first(executables: Sequence[Any], search: bool) -> str:
+    names = [os.fsdecode(name) for name in executables]
+    if search and os.sep not in names[0]:
+        names = [os.path.join(folder, names[0]) for folder in os.get_exec_path()]
+    return next((name for name in names if os.path.isfile(name) and os.access(name, os.X_OK)), names[0])
+
+
+def _program(executable: str, argv: List[str]) -> Tuple[Optional[Program], str]:
+    if not os.access(executable, os.X_OK):
+        return None, "it is not a Python program"
+    if _is_python(executable):
+        return _split(executable, argv)
+    if os.path.basename(executable) in SHELLS:
+        return None, "it is a shell, and what a shell starts is not debugged: start Python without one"
+    interpreter, options = _shebang(executable)
+    if not interpreter:
+        return None, "it is not a Python program"
+    return Program(interpreter, options, "file", executable, argv[1:]), ""
+
+
+def _is_python(path: str) -> bool:
+    real = os.path.realpath(path)
+    return (
+        PYTHON.match(os.path.basename(path)) is not None
+        or PYTHON.match(os.path.basename(real)) is not None
+        or real == os.path.realpath(sys.executable or "")
+    )
+
+
+def _shebang(path: str) -> Tuple[str, List[str]]:
+    """The Python that a script names in its first line, and its options."""
+    try:
+        with open(path, "rb") as file:
+            line = file.read(SHEBANG).split(b"\n", 1)[0]
+    except OSError:
+        return "", []
+    if not line.startswith(b"#!"):
+        return "", []
+    interpreter, _, option = os.fsdecode(line[2:]).strip().partition(" ")
+    option = option.strip()
+    if os.path.basename(interpreter) == "env" and option and " " not in option:
+        interpreter, option = _first([option], True), ""
+    return (interpreter, [option] if option else []) if _is_python(interpreter) else ("", [])
+
+
+def _split(interpreter: str, argv: List[str]) -> Tuple[Optional[Program], str]:
+    """The interpreter's own options, then what it runs, then the arguments of that."""
+    index = 1
+    while index < len(argv):
+        word = argv[index]
+        if word == "-":
+            break
+        if not word.startswith("-"):
+            return Program(interpreter, argv[1:index], "file", word, argv[index + 1 :]), ""
+        if word == "--check-hash-based-pycs":
+            index += 2
+            continue
+        if word.startswith("--"):
+            return None, "it runs no program"
+        for position, letter in enumerate(word[1:], 1):
+            value, follows = word[position + 1 :], argv[index + 1 : index + 2]
+            if letter in "cm":
+                before = argv[1:index] + ([word[:position]] if position > 1 else [])
+                rest = argv[index + 1 :] if value else argv[index + 2 :]
+                return _named(interpreter, before, letter, [value] if value else follows, rest)
+            if letter in "hV?":
+                return None, "it runs no program"
+            if letter in "WX":
+                index += 0 if value else 1
+                break
+        index += 1
+    return None, "it reads its program from its standard input"
+
+
+def _named(
+    interpreter: str, options: List[str], letter: str, values: List[str], rest: List[str]
+) -> Tuple[Optional[Program], str]:
+    if not values:
+        return None, "it runs no program"
+    (value,) = values
+    if letter == "c" and value.startswith(HELPERS):
+        return None, "it is a helper of multiprocessing"
+    return Program(interpreter, options, "code" if letter == "c" else "module", value, rest), ""

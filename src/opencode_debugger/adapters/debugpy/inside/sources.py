@@ -1,0 +1,140 @@
+"""Source text that only the program can tell: generated code, modules in archives, code without a file."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+from . import raw
+
+LIMIT = 4000000
+"""characters"""
+_TEXT_LIMIT = 1000000
+_CANDIDATES = 200
+_CALLERS = 10
+_FROZEN = "<frozen "
+
+Text = Tuple[str, List[str]]
+"""where it comes from, and the lines"""
+
+_programs: List[Tuple[CodeType, str]] = []
+"""code that was launched as text"""
+
+
+def remember(code: CodeType, text: str) -> None:
+    _programs.append((code, text))
+
+
+def of_frame(frame: Any) -> Optional[Text]:
+    name = frame.f_code.co_filename
+    if name == "<string>":  # any code may have that name: only what is certain counts
+        return _launched(frame.f_code) or _executed(frame)
+    return _cached(name, frame.f_globals) or _frozen(name) or (_executed(frame) if name[:1] == "<" else None)
+
+
+def bounded(text: Optional[Text]) -> Dict[str, Any]:
+    if text is None:
+        return {"lines": None}
+    lines, room = [], LIMIT
+    for line in text[1]:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line.encode("utf-8", "backslashreplace").decode("utf-8"))
+    return {"origin": text[0], "lines": lines, "total_lines": len(text[1])}
+
+
+def of_path(path: str) -> Optional[Text]:
+    return _cached(path, module_of(path))
+
+
+def _lines(text: str) -> List[str]:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _launched(code: CodeType) -> Optional[Text]:
+    for known, text in _programs:
+        if _contains(known, code):
+            return "code", _lines(text)
+    return None
+
+
+def _contains(outer: Any, code: CodeType) -> bool:
+    return outer is code or any(_contains(inner, code) for inner in outer.co_consts if isinstance(inner, CodeType))
+
+
+def _cached(name: str, namespace: Optional[Dict[str, Any]]) -> Optional[Text]:
+    """What Python itself would show in a traceback, loaders of archives included."""
+    try:
+        lines = linecache.getlines(name, namespace)
+    except Exception:
+        return None
+    return ("program", [line.rstrip("\n") for line in lines]) if lines else None
+
+
+def _frozen(name: str) -> Optional[Text]:
+    """Modules that are part of the interpreter: their text is usually installed beside it."""
+    if not name.startswith(_FROZEN):
+        return None
+    folder = getattr(sys, "_stdlib_dir", None) or os.path.dirname(os.__file__)
+    stem = os.path.join(folder, *name[len(_FROZEN) : -1].split("."))
+    for path in (stem + ".py", os.path.join(stem, "__init__.py")):
+        found = _cached(path, None)
+        if found is not None:
+            return "frozen", found[1]
+    return None
+
+
+def _executed(frame: Any) -> Optional[Text]:
+    """Text given to exec or eval: some string around the caller that compiles to exactly this code."""
+    for text in _strings(frame):
+        for mode in ("exec", "eval"):
+            try:
+                made = compile(text, frame.f_code.co_filename, mode, 0, True)
+            except Exception:
+                continue
+            if _has_equal(made, frame.f_code):
+                return "exec", _lines(text)
+    return None
+
+
+def _has_equal(outer: Any, code: CodeType) -> bool:
+    return outer == code or any(_has_equal(inner, code) for inner in outer.co_consts if isinstance(inner, CodeType))
+
+
+def _strings(frame: Any) -> Iterator[str]:
+    left = _CANDIDATES
+    for _ in range(_CALLERS):
+        if frame is None:
+            return
+        values = [*frame.f_code.co_consts, *dict(frame.f_locals).values()]
+        values += [value for _, value in raw.pairs(frame.f_globals)]
+        for text in values:
+            if type(text) is str and 0 < len(text) <= _TEXT_LIMIT:
+                left -= 1
+                yield text
+            if left <= 0:
+                return
+        frame = frame.f_back
+
+
+def module_of(path: str) -> Optional[Dict[str, Any]]:
+    """The globals of the module that was loaded from a file."""
+    for module in list(sys.modules.values()):
+        names = raw.instance_dict(module) or {}
+        if is_same_file(names.get("__file__"), path):
+            return names
+    return None
+
+
+def is_same_file(name: Any, path: str) -> bool:
+    """Names of files as code has them may be relative, and lead through links."""
+    if name == path:
+        return True
+    if type(name) is not str or os.path.basename(name) != os.path.basename(path):
+        return False
+    return os.path.realpath(name) == os.path.realpath(path)

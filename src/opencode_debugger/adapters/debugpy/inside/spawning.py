@@ -1,0 +1,269 @@
+"""Sees which processes the program starts, and has the Python ones among them debugged if that is wanted.
+
+What starts a process and returns its id is wrapped. A wrapper calls what it wraps with the same arguments, or, for a
+Python child that is to be debugged, with a command line on which our launcher stands before the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import sys
+from types import FunctionType
+from typing import Any, Callable, Dict, List, Optional
+
+from . import commands
+
+LAUNCH = "OPENCODE_DEBUG_LAUNCH"
+LONGEST_LAUNCH = 100000
+"""characters of a variable in the environment: the system takes no more than about 128,000"""
+LONGEST = 1000
+"""characters of a command that an event shows"""
+
+
+Send = Callable[[str, Dict[str, Any]], None]
+
+
+class State:
+    """What a process and all that it starts are told once."""
+
+    def __init__(self) -> None:
+        self.installed = False
+        self.config: Optional[Dict[str, Any]] = None
+        """how children are to be started; None if they are not debugged"""
+        self.send: Send = lambda kind, body: None
+        self.send_now: Send = lambda kind, body: None
+        self.rejoin: Callable[[], None] = lambda: None
+        """run in a forked child that is to be debugged"""
+
+
+STATE = State()
+_originals: Dict[str, Any] = {}
+
+
+def install(send: Send, send_now: Send) -> None:
+    """Once per process; debugging children is switched on later, by `STATE.config`."""
+    STATE.send, STATE.send_now = send, send_now
+    if STATE.installed:
+        return
+    STATE.installed = True
+    _quiet_pydevd()
+    _wrap("_posixsubprocess", "fork_exec", _fork_exec)
+    subprocess = sys.modules.get("subprocess")
+    if hasattr(subprocess, "_fork_exec"):
+        subprocess._fork_exec = sys.modules["_posixsubprocess"].fork_exec  # type: ignore[union-attr]
+    for name, wrapper in (
+        ("fork", _fork),
+        ("forkpty", _forkpty),
+        ("posix_spawn", _posix_spawn),
+        ("posix_spawnp", functools.partial(_posix_spawn, search=True)),
+        ("execv", _execv),
+        ("execve", _execve),
+    ):
+        _wrap("os", name, wrapper)
+
+
+def _quiet_pydevd() -> None:
+    """In a program that was attached to, pydevd may have wrapped them too: its children wait for an answer for ever."""
+    monkey = sys.modules.get("_pydev_bundle.pydev_monkey")
+    if monkey is not None:
+        monkey._get_apply_arg_patching = lambda: False  # type: ignore[attr-defined]
+
+
+def _wrap(module_name: str, name: str, wrapper: Callable[[Any], Any]) -> None:
+    try:
+        module = __import__(module_name)
+        original = getattr(module, name)
+    except (ImportError, AttributeError):
+        return  # not on this system
+    _originals[name] = original
+    wrapped = functools.wraps(original)(hidden(wrapper(original)))
+    del wrapped.__wrapped__
+    setattr(module, name, wrapped)
+
+
+def hidden(function: Any) -> Any:
+    """With the name of a file that debugpy leaves out of stacks and steps."""
+    code = function.__code__.replace(co_filename=os.path.join(os.sep, "ocdb", "debugpy_launcher.py"))
+    return FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+
+
+# The wrappers.
+
+
+def _fork_exec(original: Any) -> Any:
+    folder, environment = 4, 5  # their places among the arguments: the same from 3.8 on
+
+    def fork_exec(*args: Any) -> Any:
+        command, plan = _plan(lambda: (args[1], args[0], args[environment], False))
+        if plan is not None:
+            changed = list(args)
+            changed[0], changed[1] = plan.argv, (os.fsencode(plan.executable),)
+            changed[environment] = [b"%b=%b" % item for item in plan.environment.items()]
+            args = tuple(changed)
+        pid = original(*args)
+        if command is None or command.is_there or args[folder] is not None:
+            _tell(pid, command, plan)
+        return pid
+
+    return fork_exec
+
+
+def _posix_spawn(original: Any, search: bool = False) -> Any:
+    def posix_spawn(*args: Any, **options: Any) -> Any:
+        command, plan = _plan(lambda: ([args[0]], args[1], args[2], search))
+        if plan is not None:
+            args = (plan.executable, plan.argv, plan.environment)
+        pid = original(*args, **options)
+        _tell(pid, command, plan)
+        return pid
+
+    return posix_spawn
+
+
+def _fork(original: Any) -> Any:
+    def fork() -> Any:
+        caller = sys._getframe(1)
+        execs = caller.f_code.co_name == "_spawnvef"  # of os: it calls exec at once
+        pid = original()
+        if pid:
+            _tell_fork(pid, caller if execs else None)
+        elif not execs:
+            _after_fork()
+        return pid
+
+    return fork
+
+
+def _forkpty(original: Any) -> Any:
+    def forkpty() -> Any:
+        pid, descriptor = original()
+        if pid:
+            _tell_fork(pid, None)
+        else:
+            _after_fork()
+        return pid, descriptor
+
+    return forkpty
+
+
+def _execv(original: Any) -> Any:
+    def execv(*args: Any) -> Any:
+        command, plan = _plan(lambda: ([args[0]], args[1], None, False))
+        _replacing(command)
+        if plan is None:
+            return original(*args)
+        return _originals["execve"](plan.executable, plan.argv, plan.environment)
+
+    return execv
+
+
+def _execve(original: Any) -> Any:
+    def execve(*args: Any) -> Any:
+        command, plan = _plan(lambda: ([args[0]], args[1], args[2], False))
+        _replacing(command)
+        if plan is not None:
+            args = (plan.executable, plan.argv, plan.environment)
+        return original(*args)
+
+    return execve
+
+
+# What they do besides.
+
+
+class Plan:
+    """How a child is started so that it is debugged."""
+
+    def __init__(self, command: commands.Command, environment: Dict[bytes, bytes], config: Dict[str, Any]) -> None:
+        program = command.program
+        assert program is not None
+        marker = os.fsencode(config["marker"][0])
+        is_script = program.interpreter != command.executable  # one that names its interpreter in its first line
+        named = [program.interpreter, *program.options, program.target, *program.args]
+        told = {
+            **config,
+            "kind": program.kind,
+            "target": program.target,
+            "args": program.args,
+            "executable": command.executable,
+            "command": command.argv,
+            "orig_argv": named if is_script else command.argv,
+            "is_marked": marker in environment,
+        }
+        options = [] if _says_frozen(program.options) else ["-Xfrozen_modules=off"]
+        first = program.interpreter if is_script else command.argv[0]
+        self.executable = program.interpreter
+        self.argv: List[str] = [first, *options, *program.options, config["launcher"], *program.args]
+        self.environment = {**environment, marker: os.fsencode(config["marker"][1])}
+        self.environment[LAUNCH.encode()] = json.dumps(told).encode()
+        self.is_too_long = len(self.environment[LAUNCH.encode()]) > LONGEST_LAUNCH
+
+
+def _says_frozen(options: List[str]) -> bool:
+    return any("frozen_modules" in option for option in options)
+
+
+def _plan(arguments: Callable[[], Any]) -> Any:
+    """The command, and how to debug it if that is to be. Whatever is odd about it is left to what we wrap."""
+    try:
+        executables, argv, environment, search = arguments()
+        command = commands.read(executables, argv, search)
+        if STATE.config is None or command.program is None or _pydevd_knows(command):
+            return command, None
+        plan = Plan(command, _bytes(environment), STATE.config)
+        if plan.is_too_long:
+            return command._replace(why_not="its command line is too long"), None
+        return command, plan
+    except Exception:
+        return None, None
+
+
+def _pydevd_knows(command: commands.Command) -> bool:
+    return any(word.endswith(("debugpy_launcher.py", "pydevd.py")) for word in command.argv[1:])
+
+
+def _bytes(environment: Any) -> Dict[bytes, bytes]:
+    if environment is None:
+        environment = os.environ
+    if hasattr(environment, "items"):
+        return {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
+    return dict(item.split(b"=", 1) for item in environment)
+
+
+def _after_fork() -> None:
+    if STATE.config is not None:
+        STATE.rejoin()
+
+
+def _tell(pid: int, command: Optional[commands.Command], plan: Any) -> None:
+    if command is None:
+        command = commands.Command("", False, [], None, "its command could not be read")
+    _send(pid, _shown(command.argv), command.why_not, plan is not None)
+
+
+def _tell_fork(pid: int, spawning: Any) -> None:
+    if spawning is None:
+        _send(pid, "fork of %d" % os.getpid(), "", STATE.config is not None)
+        return
+    asked = spawning.f_locals
+    command, plan = _plan(lambda: ([asked["file"]], asked["args"], asked["env"], True))
+    _tell(pid, command, plan)
+
+
+def _send(pid: int, command: str, why_not: str, comes: bool) -> None:
+    with contextlib.suppress(Exception):
+        STATE.send("spawned", {"pid": pid, "command": command, "why_not": why_not, "comes": comes})
+
+
+def _replacing(command: Any) -> None:
+    with contextlib.suppress(Exception):
+        if command.is_there:
+            STATE.send_now("replacing", {"command": _shown(command.argv)})
+
+
+def _shown(argv: List[str]) -> str:
+    text = " ".join(argv).encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,0 +1,315 @@
+"""The program's asyncio tasks: what they do, what they wait for, where they were made.
+
+Nothing here imports asyncio: a program that does not use it is left alone. In one that does, the set in which asyncio
+registers its tasks is told to note where each was made.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+import weakref
+from typing import Any, Dict, List, Optional, Tuple
+
+from .texts import clip, encodable
+
+MODULE = "asyncio.tasks"
+REGISTERS = ("_all_tasks", "_scheduled_tasks")
+"""where asyncio keeps its tasks, up to 3.11 and from 3.12 on"""
+DEEPEST = 50
+TEXT = 200
+TRIES = 100
+
+
+Place = Tuple[str, int, str]
+"""path, line and function"""
+
+
+class Made(weakref.ref):  # type: ignore[type-arg]
+    """A task that we know: its number, and where it was made if we saw that."""
+
+    __slots__ = ("key", "number", "place")
+
+    def __new__(cls, task: Any, place: Optional[Place]) -> Made:
+        return super().__new__(cls, task, _forget)
+
+    def __init__(self, task: Any, place: Optional[Place]) -> None:
+        super().__init__(task, _forget)  # type: ignore[call-arg]
+        self.key = id(task)
+        self.number = next(_numbers)
+        self.place = place
+
+
+def _forget(made: Any) -> None:
+    _made.pop(made.key, None)
+
+
+_numbers = itertools.count(1)
+_made: Dict[int, Made] = {}
+
+
+def install() -> None:
+    if MODULE in sys.modules:
+        _watch(sys.modules[MODULE])
+    else:
+        sys.meta_path.insert(0, OnImport())
+
+
+class OnImport:
+    """Waits for asyncio to be imported, then is gone."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != MODULE or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        from importlib.util import find_spec
+
+        spec = find_spec(name)
+        loader: Any = spec and spec.loader
+        execute = getattr(loader, "exec_module", None)
+        if execute is None:
+            return spec
+
+        def exec_module(module: Any) -> None:
+            del loader.exec_module
+            execute(module)
+            _watch(module)
+
+        loader.exec_module = exec_module
+        return spec
+
+
+def _watch(module: Any) -> None:
+    from _pydevd_bundle import pydevd_utils
+
+    for name in REGISTERS:
+        register = getattr(module, name, None)
+        original = getattr(register, "add", None)
+        if register is None or original is None or "add" in vars(register):
+            continue
+
+        def add(task: Any, original: Any = original) -> None:
+            original(task)
+            _note(task)
+
+        register.add = add
+        # Steps do not go into pydevd's own files.
+        for function in (add, _note, _maker, _forget, Made.__new__, Made.__init__):
+            function.__code__ = function.__code__.replace(co_filename=pydevd_utils.__file__)
+
+
+def _note(task: Any) -> None:
+    known = _made.get(id(task))
+    if known is None or known() is not task:
+        _made[id(task)] = Made(task, _maker())
+
+
+def _maker() -> Optional[Place]:
+    """The innermost frame that is neither ours nor asyncio's."""
+    frame: Any = sys._getframe(3)
+    while frame is not None:
+        module = frame.f_globals.get("__name__")
+        if module != "asyncio" and not (isinstance(module, str) and module.startswith("asyncio.")):
+            return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+        frame = frame.f_back
+    return None
+
+
+def _is_asyncio(module: Any) -> bool:
+    return isinstance(module, str) and (module == "asyncio" or module.startswith("asyncio."))
+
+
+def listed(start: int, count: int) -> Dict[str, Any]:
+    """Unfinished tasks first, each kind in the order in which they were made, as far as that is known."""
+    asyncio = sys.modules.get("asyncio")
+    module = sys.modules.get(MODULE)
+    if asyncio is None or module is None:
+        return {"tasks": [], "total": 0}
+    found = [task for task in _all(asyncio, module) if not _is_ours(task)]
+    for task in found:
+        if id(task) not in _made:
+            _made[id(task)] = Made(task, None)
+    found.sort(key=lambda task: (_is_done(task), _made[id(task)].number))
+    shown = found[start : start + count]
+    return {"tasks": [_described(asyncio, task) for task in shown], "total": len(found)}
+
+
+def _all(asyncio: Any, module: Any) -> List[Any]:
+    tasks: Dict[int, Any] = {}
+    for name in (*REGISTERS, "_eager_tasks"):
+        for task in _copied(getattr(module, name, ())):
+            tasks[id(task)] = task
+    for made in list(_made.values()):
+        task = made()
+        if task is not None:
+            tasks[id(task)] = task
+    if sys.version_info >= (3, 14):  # its C tasks are in a list that only asyncio itself can read
+        for loop in {id(loop): loop for loop in map(_loop, tasks.values()) if loop is not None}.values():
+            for task in asyncio.all_tasks(loop):
+                tasks[id(task)] = task
+    return list(tasks.values())
+
+
+def _copied(tasks: Any) -> List[Any]:
+    """The program's threads go on changing them."""
+    for _ in range(TRIES):
+        try:
+            return list(tasks)
+        except RuntimeError:
+            continue
+    return []
+
+
+def _loop(task: Any) -> Any:
+    return getattr(task, "_loop", None)
+
+
+def _thread_of(task: Any) -> Any:
+    ident = getattr(_loop(task), "_thread_id", None)
+    return threading._active.get(ident) if ident is not None else None  # type: ignore[attr-defined]
+
+
+def _is_ours(task: Any) -> bool:
+    """Of an evaluation that awaits something."""
+    return getattr(_thread_of(task), "is_pydev_daemon_thread", False)
+
+
+def _described(asyncio: Any, task: Any) -> Dict[str, Any]:
+    made = _made.get(id(task))
+    thread = _thread_of(task)
+    is_current = thread is not None and _attempt(lambda: asyncio.current_task(_loop(task))) is task
+    coroutine = _attempt(lambda: task.get_coro())
+    chain = _running(coroutine, thread) if is_current else _chain(coroutine)
+    return {
+        "id": made.number if made else 0,
+        "name": _text(_attempt(lambda: task.get_name())),
+        "state": _state(task, is_current),
+        "coroutine": _text(getattr(coroutine, "__qualname__", type(coroutine).__name__)),
+        "awaiting": [_place(*frame) for frame in chain],
+        "waits_for": None if _is_done(task) or is_current else _waits_for(asyncio, task, coroutine),
+        "created": _created(task, made),
+        "thread_id": _dap_id(thread),
+        "is_current": is_current,
+    }
+
+
+def _attempt(ask: Any) -> Any:
+    """A program's own kind of task may answer in any way."""
+    try:
+        return ask()
+    except Exception:
+        return None
+
+
+def _text(value: Any) -> str:
+    return encodable(clip(value, TEXT)[0]) if isinstance(value, str) else ""
+
+
+def _is_done(task: Any) -> bool:
+    return bool(_attempt(lambda: task.done()))
+
+
+def _state(task: Any, is_current: bool) -> str:
+    if _attempt(lambda: task.cancelled()):
+        return "cancelled"
+    if _is_done(task):
+        # Not by exception(): that would count as having looked at it, and asyncio would not tell of it any more.
+        return "finished" if getattr(task, "_exception", None) is None else "failed"
+    return "running" if is_current else "pending"
+
+
+KINDS = (("cr_frame", "cr_await"), ("gi_frame", "gi_yieldfrom"), ("ag_frame", "ag_await"))
+
+
+def _inside(awaited: Any) -> Tuple[Any, Any]:
+    """The frame of something that is awaited, and what that awaits in turn."""
+    for frame_name, next_name in KINDS:
+        frame = getattr(awaited, frame_name, None)
+        if frame is not None:
+            return frame, getattr(awaited, next_name, None)
+    return None, None
+
+
+def _chain(coroutine: Any) -> List[Place]:
+    """Of coroutines that await each other, the innermost first."""
+    return [_spot(frame) for frame in _frames(coroutine)]
+
+
+def _frames(coroutine: Any) -> List[Any]:
+    found: List[Any] = []
+    while coroutine is not None and len(found) < DEEPEST:
+        frame, coroutine = _inside(coroutine)
+        if frame is None:
+            break
+        found.insert(0, frame)
+    return found
+
+
+def _spot(frame: Any) -> Place:
+    return frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno, frame.f_code.co_name
+
+
+def _running(coroutine: Any, thread: Any) -> List[Place]:
+    """What runs right now is in its thread's stack, above the coroutine."""
+    import pydevd
+
+    py_db = pydevd.get_global_debugger()
+    outermost, _ = _inside(coroutine)
+    frame = sys._current_frames().get(thread.ident)
+    found: List[Place] = []
+    while frame is not None and len(found) < DEEPEST:
+        if py_db.get_file_type(frame) != py_db.PYDEV_FILE:
+            found.append(_spot(frame))
+        if frame is outermost:
+            return found
+        frame = frame.f_back
+    return _chain(coroutine)  # it has gone on meanwhile
+
+
+def _place(path: str, line: int, function: str) -> Dict[str, Any]:
+    shown = path if path.startswith("<") else os.path.abspath(path)
+    return {"path": encodable(shown), "line": line, "function": encodable(function)}
+
+
+def _waits_for(asyncio: Any, task: Any, coroutine: Any) -> str:
+    waiter = getattr(task, "_fut_waiter", None)
+    if waiter is None:
+        return "its turn"
+    if isinstance(waiter, asyncio.Task):
+        made = _made.get(id(waiter))
+        return "task %d '%s'" % (made.number if made else 0, _text(_attempt(lambda: waiter.get_name())))
+    children = getattr(waiter, "_children", None)
+    if isinstance(children, list):
+        return "%d of %d gathered tasks" % (sum(not _is_done(child) for child in children), len(children))
+    frames = _frames(coroutine)
+    return _known_wait(frames[0]) if frames and _is_asyncio(frames[0].f_globals.get("__name__")) else "a future"
+
+
+def _known_wait(frame: Any) -> str:
+    """By the function of asyncio that waits."""
+    name, values = frame.f_code.co_name, frame.f_locals
+    if name == "sleep" and isinstance(values.get("delay"), (int, float)):
+        return "sleep(%s)" % clip(repr(values["delay"]), 30)[0]
+    owner = type(values["self"]).__name__ + "." if "self" in values else ""
+    return "%s%s" % (owner, name)
+
+
+def _created(task: Any, made: Optional[Made]) -> Optional[Dict[str, Any]]:
+    if made is not None and made.place is not None:
+        return _place(*made.place)
+    for entry in reversed(getattr(task, "_source_traceback", None) or []):  # in asyncio's debug mode
+        if os.path.basename(os.path.dirname(entry.filename)) != "asyncio":
+            return _place(entry.filename, entry.lineno or 0, entry.name)
+    return None
+
+
+def _dap_id(thread: Any) -> Optional[int]:
+    if thread is None:
+        return None
+    from _pydevd_bundle._debug_adapter.pydevd_base_schema import BaseSchema
+    from _pydevd_bundle.pydevd_constants import get_thread_id
+
+    number: int = BaseSchema._translate_id_to_dap(get_thread_id(thread))
+    return number

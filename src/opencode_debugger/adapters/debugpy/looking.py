@@ -1,0 +1,61 @@
+"""What a session asks about a program in which debugpy runs: each question is one call of the code inside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import effects
+
+VALUES = 1.0
+"""Seconds that showing values may take before a slow __repr__ is interrupted."""
+
+
+class Looking:
+    """The part of the adapter that looks beyond stacks and variables, and changes them."""
+
+    async def _aside(self, method: str, **arguments: Any) -> Any:
+        raise NotImplementedError
+
+    async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
+        raise NotImplementedError
+
+    async def watch(self, frame: int, expressions: list[str], limit: int) -> list[dict[str, Any]]:
+        answer = await self._in_frame(frame, "watch", VALUES, watched=expressions, limit=limit, seconds=VALUES)
+        return list(answer["watches"])
+
+    async def explain_exception(self, frame: int) -> dict[str, Any] | None:
+        answer: dict[str, Any] | None = (await self._in_frame(frame, "exception", VALUES, seconds=VALUES))["exception"]
+        return answer
+
+    async def set_variable(
+        self, frame: int, reference: int, name: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        wish = {"reference": reference, "name": name, "value": value, "limit": limit}
+        return dict(await self._in_frame(frame, "set_variable", timeout, **wish))
+
+    async def set_expression(
+        self, frame: int, expression: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        wish = {"expression": expression, "value": value, "limit": limit}
+        return dict(await self._in_frame(frame, "set_expression", timeout, **wish))
+
+    async def complete(self, frame: int, text: str, column: int | None) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "complete", text=text, column=column))
+
+    async def hover(self, frame: int, limit: int, timeout: float, **what: Any) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "hover", timeout, limit=limit, **what))
+
+    async def frame_source(self, frame: int) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "source"))
+
+    async def file_source(self, path: str) -> dict[str, Any]:
+        return dict(await self._aside("source", path=path))
+
+    async def modules(self, offset: int, limit: int, filter: str | None) -> dict[str, Any]:
+        return dict(await self._aside("modules", offset=offset, limit=limit, filter=filter))
+
+    async def has_module(self, path: str) -> bool:
+        return bool((await self._aside("has_module", path=path))["loaded"])
+
+    def has_side_effects(self, text: str) -> bool:
+        return effects.may_have(text)

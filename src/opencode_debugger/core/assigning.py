@@ -1,0 +1,86 @@
+"""Giving variables of a paused program new values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import RelayError
+from .debuggee import Debuggee
+from .inspection import in_frame
+
+LIMIT = 20_000
+CHANGED = "The program stored something else than was given: this is what it has now"
+
+
+async def set_variable(
+    debuggee: Debuggee,
+    variables_reference: int,
+    name: str,
+    value: str,
+    timeout: float,
+    frame_id: int = 0,
+    thread_id: int | None = None,
+) -> dict[str, Any]:
+    async with in_frame(debuggee, "set_variable", frame_id, thread_id) as (adapter, frame):
+        answer = await adapter.set_variable(frame, variables_reference, name, value, LIMIT, timeout)
+    if answer.get("missing") == "reference":
+        raise RelayError(
+            "VARIABLE_NOT_FOUND",
+            f"Variables reference {variables_reference} does not exist any more",
+            variables_reference=variables_reference,
+        )
+    return {"variables_reference_of": variables_reference, **_outcome(answer, name, name, value, timeout)}
+
+
+async def set_expression(
+    debuggee: Debuggee,
+    expression: str,
+    value: str,
+    timeout: float,
+    frame_id: int = 0,
+    thread_id: int | None = None,
+) -> dict[str, Any]:
+    async with in_frame(debuggee, "set_expression", frame_id, thread_id) as (adapter, frame):
+        answer = await adapter.set_expression(frame, expression, value, LIMIT, timeout)
+    return {"expression": expression, **_outcome(answer, expression, expression, value, timeout)}
+
+
+def _outcome(answer: dict[str, Any], name: str, target: str, value: str, timeout: float) -> dict[str, Any]:
+    """What the variable has now, or why it has not changed."""
+    if answer.get("syntax_error"):
+        problem = answer["syntax_error"]
+        raise RelayError(
+            "EVALUATE_ERROR",
+            f"SyntaxError: {problem['message']}",
+            field=answer["part"],
+            expression=(value if answer["part"] == "value" else target)[:1000],
+            error_message=problem["message"],
+            offset=problem["offset"],
+            text=problem["text"],
+        )
+    if answer.get("missing"):
+        error = RelayError("VARIABLE_NOT_FOUND", f"There is no variable '{name[:100]}' here", name=name[:100])
+        if answer.get("is_global"):
+            error.details["suggestion"] = "It is a global: use the reference of the Globals scope"
+        raise error
+    if answer.get("timed_out"):
+        raise RelayError(
+            "DEBUGPY_TIMEOUT",
+            f"Setting it took longer than {timeout:g} s and was interrupted",
+            operation="set_variable",
+            timeout=timeout,
+            suggestion="Read the variable to see what it has now, then retry with a larger timeout",
+        )
+    if "not_set" in answer:
+        raise RelayError("VARIABLE_NOT_SET", f"'{name[:100]}' was not set: {answer['not_set']}", name=name[:100])
+    if answer.get("error"):
+        raise RelayError(
+            "EVALUATE_ERROR",
+            answer["error"],
+            field=answer["part"],
+            traceback=answer["traceback"],
+            suggestion="Nothing was set. Correct the expression and send it again",
+        )
+    if not answer.pop("taken"):
+        answer["note"] = CHANGED
+    return answer

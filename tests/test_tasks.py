@@ -1,0 +1,232 @@
+"""The tasks of real asyncio programs: what each does, what it waits for, where it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from relays import Api, Session, line_of, pythons, refusal
+
+PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
+NEWEST = pythons("3.11", "3.13")
+Write = Callable[..., Path]
+
+PROGRAM = """
+import asyncio
+import sys
+
+
+async def fetch(delay):
+    await asyncio.sleep(delay)  # @sleep
+
+
+async def outer():
+    await fetch(3600)  # @fetch
+
+
+async def locked(lock):
+    async with lock:  # @lock
+        pass
+
+
+async def fail():
+    raise ValueError("told to nobody")
+
+
+async def quick():
+    return 1
+
+
+async def watch(other):
+    await other  # @other
+
+
+def start(coroutine):
+    return asyncio.ensure_future(coroutine)  # @start
+
+
+async def main():
+    lock = asyncio.Lock()
+    await lock.acquire()
+    sleeper = asyncio.create_task(outer())  # @made
+    sleeper.set_name("sleeper") if hasattr(sleeper, "set_name") else None
+    waiting = start(locked(lock))
+    failed, done = start(fail()), start(quick())
+    watcher = start(watch(sleeper))
+    cancelled = start(fetch(1800))
+    gathered = asyncio.gather(fetch(900), fetch(901))  # @gather
+    await asyncio.sleep(0.01)
+    cancelled.cancel()
+    await asyncio.sleep(0.01)
+    print("ready", flush=True)
+    stop = 1  # @stop
+    if sys.argv[1:] == ["stay"]:
+        await asyncio.sleep(3600)  # @stay
+    failed.exception()
+
+
+asyncio.run(main())
+print("end")
+"""
+
+
+@pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
+def debugged(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    with api.session(python_path=str(request.param)) as session:
+        yield session
+
+
+@pytest.fixture(params=NEWEST.values(), ids=NEWEST.keys())
+def newest(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    with api.session(python_path=str(request.param)) as session:
+        yield session
+
+
+def by_coroutine(session: Session) -> dict[str, dict[str, Any]]:
+    return {row["coroutine"]: row for row in session.get("/tasks")["tasks"]}
+
+
+def spots(rows: list[dict[str, Any]], path: Path) -> list[tuple[str, int]]:
+    return [(row["function"], row["line"]) for row in rows if row["path"] == str(path)]
+
+
+def check_waiting(tasks: dict[str, dict[str, Any]], path: Path, thread: int) -> None:
+    def line(marker: str) -> int:
+        return line_of(path, marker)
+
+    sleeper = tasks["outer"]
+    assert (sleeper["name"], sleeper["state"], sleeper["is_current"]) == ("sleeper", "pending", False)
+    assert spots(sleeper["awaiting"], path) == [("fetch", line("sleep")), ("outer", line("fetch"))]
+    assert sleeper["awaiting"][0]["function"] == "sleep"
+    assert sleeper["waits_for"] == "sleep(3600)"
+    assert (sleeper["created"]["line"], sleeper["created"]["function"]) == (line("made"), "main")
+    assert sleeper["created"]["path"] == str(path)
+    assert sleeper["thread_id"] == thread
+    assert tasks["locked"]["waits_for"] == "Lock.acquire"
+    assert spots(tasks["locked"]["awaiting"], path) == [("locked", line("lock"))]
+    assert tasks["locked"]["created"]["line"] == line("start")
+    assert tasks["watch"]["waits_for"] == f"task {sleeper['id']} 'sleeper'"
+    assert tasks["watch"]["state"] == "pending"
+    assert (tasks["fail"]["state"], tasks["quick"]["state"]) == ("failed", "finished")
+    assert tasks["fail"]["awaiting"] == [] and tasks["fail"]["waits_for"] is None
+
+
+def test_the_tasks_of_a_stopped_program(debugged: Session, program: Write) -> None:
+    path = program(PROGRAM)
+    debugged.break_at(path, "stop")
+    thread = debugged.launch(path)["thread_id"]
+    listed = debugged.get("/tasks")
+    assert listed["total"] == len(listed["tasks"]) == 9
+    assert listed["has_more"] is False
+    tasks = by_coroutine(debugged)
+    check_waiting(tasks, path, thread)
+    main = tasks["main"]
+    assert (main["state"], main["is_current"], main["waits_for"]) == ("running", True, None)
+    assert spots(main["awaiting"], path) == [("main", line_of(path, "stop"))]
+    gathered = [row for row in listed["tasks"] if (row["created"] or {}).get("line") == line_of(path, "gather")]
+    assert sorted(row["waits_for"] for row in gathered) == ["sleep(900)", "sleep(901)"]
+    assert [row["state"] for row in listed["tasks"] if row["coroutine"] == "fetch"].count("cancelled") == 1
+    finished = [row["state"] in ("finished", "failed", "cancelled") for row in listed["tasks"]]
+    assert finished == sorted(finished)
+
+    ids = [row["id"] for row in listed["tasks"]]
+    first = debugged.get("/tasks", limit=4)
+    assert ([row["id"] for row in first["tasks"]], first["has_more"], first["total"]) == (ids[:4], True, 9)
+    rest = debugged.get("/tasks", offset=4)
+    assert ([row["id"] for row in rest["tasks"]], rest["has_more"]) == (ids[4:], False)
+
+    stop = debugged.resume()
+    assert stop["exit_code"] == 0
+    assert debugged.output() == "ready\nend\n"
+
+
+def test_the_tasks_of_a_running_program(debugged: Session, program: Write) -> None:
+    path = program(PROGRAM)
+    debugged.launch(path, args=["stay"], wait=False)
+    debugged.wait_for_output("ready")
+    tasks = by_coroutine(debugged)
+    (thread,) = (row["id"] for row in debugged.get("/threads")["threads"])
+    check_waiting(tasks, path, thread)
+    assert debugged.get("/status")["status"] == "running"
+    while by_coroutine(debugged)["main"]["state"] == "running":
+        pass
+    main = by_coroutine(debugged)["main"]
+    assert (main["waits_for"], spots(main["awaiting"], path)) == ("sleep(3600)", [("main", line_of(path, "stay"))])
+
+
+def test_looking_at_a_failed_task_does_not_count_as_handling_it(newest: Session, program: Write) -> None:
+    path = program(PROGRAM.replace("    failed.exception()\n", ""))
+    newest.break_at(path, "stop")
+    newest.launch(path)
+    assert by_coroutine(newest)["fail"]["state"] == "failed"
+    assert newest.resume()["exit_code"] == 0
+    assert "Task exception was never retrieved" in newest.output("stderr")
+
+
+def test_steps_into_a_new_task_do_not_go_through_the_debugger(newest: Session, program: Write) -> None:
+    path = program(
+        """
+        import asyncio
+
+
+        async def work():
+            return 1
+
+
+        async def main():
+            task = asyncio.ensure_future(work())  # @made
+            return await task
+
+
+        asyncio.run(main())
+        """
+    )
+    newest.break_at(path, "made")
+    stop = newest.launch(path, fields=["location"])
+    for _ in range(60):
+        if stop["current_location"]["line"] != line_of(path, "made") and "program" in stop["current_location"]["path"]:
+            break
+        assert "inside" not in stop["current_location"]["path"]
+        assert "pydevd" not in stop["current_location"]["path"]
+        stop = newest.step("into", fields=["location"])
+
+
+def test_each_event_loop_has_its_tasks(session: Session, program: Write) -> None:
+    path = program(
+        """
+        import asyncio
+        import threading
+
+
+        async def wait(name, ready):
+            ready.set()
+            await asyncio.get_running_loop().create_future()
+
+
+        readies = [threading.Event() for _ in range(2)]
+        for number, ready in enumerate(readies):
+            run = threading.Thread(target=asyncio.run, args=(wait(number, ready),), name=f"loop-{number}")
+            run.daemon = True
+            run.start()
+            ready.wait()
+        here = 1  # @stop
+        """
+    )
+    session.break_at(path, "stop")
+    session.launch(path)
+    threads = {row["name"]: row["id"] for row in session.get("/threads")["threads"]}
+    tasks = session.get("/tasks")["tasks"]
+    assert {row["thread_id"] for row in tasks} == {threads["loop-0"], threads["loop-1"]}
+    assert {row["waits_for"] for row in tasks} <= {"a future", None}
+
+
+def test_a_program_without_asyncio_has_no_tasks_and_does_not_get_it(session: Session, program: Write) -> None:
+    path = program("import sys\nhere = 1  # @stop\nprint('asyncio' in sys.modules, sys.meta_path[0].__class__)\n")
+    session.break_at(path, "stop")
+    session.launch(path)
+    assert session.get("/tasks") == {"tasks": [], "total": 0, "offset": 0, "limit": 100, "has_more": False}
+    assert session.resume()["exit_code"] == 0
+    assert session.output().startswith("False")
+    refusal(409, "INVALID_SESSION_STATE", session.get, "/tasks")
