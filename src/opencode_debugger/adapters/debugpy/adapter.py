@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -15,7 +14,6 @@ from ...dap.channel import Channel
 from ...dap.messages import Event
 from ...errors import RelayError
 from ..base import (
-    BY_FUNCTION,
     Asked,
     AttachSpec,
     Bound,
@@ -38,9 +36,9 @@ from . import launch as launching
 from . import ports, target
 from .arrivals import ChildArrival
 from .inside.names import Name
-from .looking import VALUES, Looking
+from .looking import Looking
+from .marks import Marks, found
 from .probe import Probe
-from .visit import Visit, wanted
 
 ALLOWED = frozenset(
     {
@@ -80,17 +78,6 @@ def scope_options(stop_scope: str) -> dict[str, Any]:
     return {"stopAllThreadsOnSuspend": False, "steppingResumesAllThreads": False}
 
 
-FUNCTION_IDS = 1_000_000_000
-"""What inside/functions.py adds to the number of a breakpoint."""
-FILTERED = "The function is in a file in which the debugger does not stop"
-
-
-def found(function: dict[str, Any]) -> Bound:
-    """What the code inside the program says of a function."""
-    message = FILTERED if function["filtered"] and not function["places"] else None
-    return Bound(bool(function["places"]), None, message, tuple(function["places"]))
-
-
 class DebugpyAdapter(Looking):
     def __init__(
         self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
@@ -103,15 +90,7 @@ class DebugpyAdapter(Looking):
         self._program: Program | None = None
         self._talk: Conversation | None = None
         self._probe: Probe | None = None
-        self._numbers: dict[int, int] = {}
-        """debugpy's breakpoint ids to the session's numbers"""
-        self._smart: dict[str, set[int]] = {}
-        """by file: breakpoints whose conditions live in the program"""
-        self._together: dict[int, list[int]] = {}
-        """ids of debugpy that stand for several breakpoints on one line"""
-        self._sent: dict[str, tuple[str, list[DebuggerBreakpoint]]] = {}
-        """by real path: the breakpoints that debugpy has"""
-        self._visit: Visit | None = None
+        self._marks = Marks(self._request, self._aside)
         self._journeys: dict[int, dict[str, Any]] = {}
         """how those ended that the end of the program cut short"""
         self._tokens = itertools.count(1)
@@ -202,9 +181,9 @@ class DebugpyAdapter(Looking):
         """What it left running is being ended, by the marker that the next one will carry too."""
         if self._sweeping is not None:
             await self._sweeping
-        for known in (self._numbers, self._smart, self._sent, self._together, self._journeys):
-            known.clear()
-        self._program = self._talk = self._probe = self._visit = None
+        self._marks.clear()
+        self._journeys.clear()
+        self._program = self._talk = self._probe = None
 
     def _new_channel(self) -> Channel:
         channel = Channel(lambda event: self._event(channel, event))
@@ -351,7 +330,7 @@ class DebugpyAdapter(Looking):
         await asyncio.wait([self._initialized, started], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if command == "attach":
             await probe.load(self._first_reference)
-        self._sent.clear()
+        self._marks.clear()
         for path, group in breakpoints.items():
             for bp, bound in zip(group, await self.set_breakpoints(path, group), strict=True):
                 self._listener.on_bound(bp.number, bound)
@@ -409,18 +388,14 @@ class DebugpyAdapter(Looking):
             self._talk.channel.close()
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
-        more = body.get(FIELD) or {}
-        ids = [part for id in body.get("hitBreakpointIds") or [] for part in self._together.get(id, [id])]
-        reason = body["reason"]
-        if self._visit is not None and self._visit.is_reached and self._visit.ids.intersection(ids):
-            reason, ids = "run_to", []
+        reason, hit_numbers = self._marks.stopped(body["reason"], body.get("hitBreakpointIds") or [])
         self._listener.on_stopped(
             StopEvent(
                 reason=reason,
                 thread_id=body["threadId"],
                 all_threads_stopped=body.get("allThreadsStopped", True),
-                hit_numbers=[self._numbers[id] for id in ids if id in self._numbers],
-                **more,
+                hit_numbers=hit_numbers,
+                **(body.get(FIELD) or {}),
             )
         )
 
@@ -434,8 +409,7 @@ class DebugpyAdapter(Looking):
             case "answer":
                 self._require_probe().answered(body["token"], body["text"])
             case "visited":
-                if self._visit is not None and self._visit.number == body["number"]:
-                    self._visit.is_reached = True
+                self._marks.visited(body["number"])
             case "journeys":
                 self._journeys = {int(token): found for token, found in body["journeys"].items()}
             case "condition_error":
@@ -449,7 +423,7 @@ class DebugpyAdapter(Looking):
             case "function":
                 self._listener.on_function(body["number"], found(body))
             case "together":
-                self._together[body["id"]] = body["ids"]
+                self._marks.on_one_line(body["id"], body["ids"])
 
     def _exited(self, status: ExitStatus) -> None:
         if self._talk is not None:
@@ -484,73 +458,19 @@ class DebugpyAdapter(Looking):
         self._listener.on_lost(gone)
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
-        await self._define_rules(path, breakpoints)
-        if path == BY_FUNCTION:
-            return await self._set_functions(breakpoints)
-        self._sent[os.path.realpath(path)] = (path, breakpoints)
-        visit = self._visit if self._visit is not None and self._visit.is_in(path) else None
-        sent = [wanted(bp) for bp in breakpoints]
-        if visit is not None:
-            visit.add_to(breakpoints, sent)
-        body = await self._request("setBreakpoints", {"source": {"path": path}, "breakpoints": sent})
-        if visit is not None:
-            visit.sent(body["breakpoints"])
-        bound = []
-        for bp, answer in zip(breakpoints, body["breakpoints"], strict=False):
-            if answer.get("id") is not None:
-                self._numbers[answer["id"]] = bp.number
-            bound.append(Bound(answer["verified"], answer.get("line"), answer.get("message")))
-        return bound
-
-    async def _set_functions(self, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
-        self._numbers.update({FUNCTION_IDS + bp.number: bp.number for bp in breakpoints})
-        wanted = [{"number": bp.number, "function": bp.function, "file": bp.path or None} for bp in breakpoints]
-        answer = await self._aside("functions", wanted=wanted)
-        return [found(item) for item in answer["functions"]]
+        return await self._marks.set(path, breakpoints)
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
-        await self._aside("exceptions", rules=[asdict(rule) for rule in rules])
-
-    async def loaded(self, paths: list[str]) -> dict[str, Any]:
-        return dict((await self._aside("loaded", paths=paths))["loaded"])
-
-    async def visit(self, path: str, line: int) -> None:
-        self._visit = Visit(path, line, next(self._tokens))
-        await self._aside("visit", number=self._visit.number)
-        await self._send_again(self._visit.real)
-
-    async def leave(self, path: str, line: int) -> None:
-        visit = self._visit
-        if visit is not None and visit.is_in(path) and visit.line == line:
-            self._visit = None
-            await self._send_again(visit.real)
-
-    async def _send_again(self, real: str) -> None:
-        await self.set_breakpoints(*self._sent.get(real, (real, [])))
-
-    async def _define_rules(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
-        smart = [bp for bp in breakpoints if not bp.is_plain]
-        numbers = {bp.number for bp in smart}
-        gone = self._smart.get(path, set()) - numbers
-        if smart or gone:
-            rules = [
-                {
-                    "number": bp.number,
-                    "condition": bp.condition,
-                    "hit_condition": bp.hit_condition,
-                    "log": bp.log,
-                    "hits": bp.hits,
-                }
-                for bp in smart
-            ]
-            await self._aside("define", rules=rules, forget=sorted(gone))
-        self._smart[path] = numbers
+        await self._marks.set_exceptions(rules)
 
     async def hits(self) -> dict[int, int]:
-        if not any(self._smart.values()):
-            return {}
-        answer = await self._aside("counts")
-        return {int(number): hits for number, hits in answer["hits"].items()}
+        return await self._marks.hits()
+
+    async def visit(self, path: str, line: int) -> None:
+        await self._marks.visit(path, line, next(self._tokens))
+
+    async def leave(self, path: str, line: int) -> None:
+        await self._marks.leave(path, line)
 
     async def _aside(self, method: str, **arguments: Any) -> Any:
         return await self._require_probe().aside(method, **arguments)
@@ -586,13 +506,6 @@ class DebugpyAdapter(Looking):
         """Of a live program that we started."""
         return self._program.pid if self._program is not None and self._program.is_alive else None
 
-    async def own_threads(self) -> list[int]:
-        """Of the debugger inside the program, as the system numbers them."""
-        return list((await self._aside("own_threads"))["threads"])
-
-    async def step_targets(self, frame: int) -> dict[str, Any]:
-        return dict(await self._in_frame(frame, "step_targets"))
-
     async def set_out(
         self, frame: int, most: int = 1, until: str | None = None, target: str | int | None = None
     ) -> dict[str, Any]:
@@ -611,15 +524,6 @@ class DebugpyAdapter(Looking):
             self._elder.drain()  # its output comes through the pipes of the program
         elif self._program is not None:
             self._program.drain()
-
-    async def threads(self) -> list[dict[str, Any]]:
-        return list((await self._aside("threads"))["threads"])
-
-    async def look(self, thread_id: int) -> Frames:
-        return list((await self._aside("stack", thread=thread_id))["frames"])
-
-    async def tasks(self, start: int, count: int) -> dict[str, Any]:
-        return dict(await self._aside("tasks", start=start, count=count))
 
     def ask_stack(self, thread_id: int) -> Asked:
         return self._require_talk().send("stackTrace", {"threadId": thread_id})
@@ -642,27 +546,6 @@ class DebugpyAdapter(Looking):
                 paths[path] = self.spell(path)
             source["path"] = paths[path]
         return frames
-
-    async def scopes(self, frame: int) -> list[dict[str, Any]]:
-        return list((await self._in_frame(frame, "scopes"))["scopes"])
-
-    async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
-        return dict(await self._in_frame(frame, "children", VALUES, seconds=VALUES, reference=reference, **page))
-
-    async def locals(self, frame: int, page: dict[str, Any]) -> dict[str, Any]:
-        return dict(await self._in_frame(frame, "locals", VALUES, seconds=VALUES, **page))
-
-    async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
-        return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES, **more))
-
-    async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:
-        return dict(
-            await self._in_frame(frame, "evaluate", timeout, expression=expression, context=context, limit=limit)
-        )
-
-    async def exception(self, frame: int) -> dict[str, Any] | None:
-        answer: dict[str, Any] | None = (await self._in_frame(frame, "exception", VALUES))["exception"]
-        return answer
 
     async def examine(self, path: str) -> dict[str, Any]:
         try:

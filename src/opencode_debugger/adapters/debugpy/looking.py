@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import Frames
 from . import effects
 
 VALUES = 1.0
@@ -11,13 +12,53 @@ VALUES = 1.0
 
 
 class Looking:
-    """The part of the adapter that looks beyond stacks and variables, and changes them."""
+    """The part of the adapter that looks into the program, and changes values in it."""
 
     async def _aside(self, method: str, **arguments: Any) -> Any:
         raise NotImplementedError
 
     async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
         raise NotImplementedError
+
+    async def own_threads(self) -> list[int]:
+        """Of the debugger inside the program, as the system numbers them."""
+        return list((await self._aside("own_threads"))["threads"])
+
+    async def step_targets(self, frame: int) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "step_targets"))
+
+    async def threads(self) -> list[dict[str, Any]]:
+        return list((await self._aside("threads"))["threads"])
+
+    async def look(self, thread_id: int) -> Frames:
+        return list((await self._aside("stack", thread=thread_id))["frames"])
+
+    async def tasks(self, start: int, count: int) -> dict[str, Any]:
+        return dict(await self._aside("tasks", start=start, count=count))
+
+    async def scopes(self, frame: int) -> list[dict[str, Any]]:
+        return list((await self._in_frame(frame, "scopes"))["scopes"])
+
+    async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "children", VALUES, seconds=VALUES, reference=reference, **page))
+
+    async def locals(self, frame: int, page: dict[str, Any]) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "locals", VALUES, seconds=VALUES, **page))
+
+    async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
+        return dict(await self._in_frame(frame, "report", VALUES, budget=budget, names=names, seconds=VALUES, **more))
+
+    async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:
+        return dict(
+            await self._in_frame(frame, "evaluate", timeout, expression=expression, context=context, limit=limit)
+        )
+
+    async def exception(self, frame: int) -> dict[str, Any] | None:
+        answer: dict[str, Any] | None = (await self._in_frame(frame, "exception", VALUES))["exception"]
+        return answer
+
+    async def loaded(self, paths: list[str]) -> dict[str, Any]:
+        return dict((await self._aside("loaded", paths=paths))["loaded"])
 
     async def watch(self, frame: int, expressions: list[str], limit: int) -> list[dict[str, Any]]:
         answer = await self._in_frame(frame, "watch", VALUES, watched=expressions, limit=limit, seconds=VALUES)

@@ -115,6 +115,8 @@ def _renew() -> None:
     elsewhere.KEPT.clear()
     for known in (_threads, _cancelled, _elsewhere):
         known.clear()
+    for part in (travel, passed, raised):
+        part.forget()
 
 
 def _resumed(thread_id: Any, kept: Iterable[Any]) -> None:

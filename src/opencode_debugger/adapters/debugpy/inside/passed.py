@@ -40,6 +40,10 @@ def install() -> None:
     pydevd.PyDB.do_wait_suspend = do_wait_suspend
 
 
+def forget() -> None:
+    _settled.clear()
+
+
 def _place(frame: Any) -> Tuple[int, int]:
     return id(frame), frame.f_lasti
 

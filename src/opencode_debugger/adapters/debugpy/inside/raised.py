@@ -190,6 +190,11 @@ def hit_rules(is_caught: bool) -> Tuple[str, List[int]]:
     return mode, [rule.number for rule in _of(mode) if rule.means_all]
 
 
+def forget() -> None:
+    for known in (_raising, _hits, _leaving):
+        known.clear()
+
+
 def with_trace(error: Any, trace: Any) -> Any:
     """Before Python 3.12 an exception does not have its traceback until somebody handles it."""
     if isinstance(error, BaseException) and error.__traceback__ is None:

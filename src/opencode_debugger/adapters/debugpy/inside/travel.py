@@ -185,6 +185,12 @@ def reports() -> Dict[int, Dict[str, Any]]:
     return {token: journey.report() for token, journey in list(_known.items())}
 
 
+def forget() -> None:
+    """In a forked child: the journeys are the parent's."""
+    _underway.clear()
+    _known.clear()
+
+
 def _thread_of(frame: FrameType) -> Optional[int]:
     for ident, top in sys._current_frames().items():
         found: Optional[FrameType] = top
