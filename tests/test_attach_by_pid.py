@@ -15,6 +15,9 @@ import pytest
 from relays import Api, ApiError, Relay, Session, line_of, pythons, refusal
 from targets import Target, attach, listening, running, stopped, wait_until
 
+from opencode_debugger.adapters import gdb_program
+from opencode_debugger.errors import RelayError
+
 Write = Callable[..., Path]
 PYTHONS = pythons("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 
@@ -309,22 +312,36 @@ def test_a_system_that_forbids_it(
         assert (found is not None and f"ptrace_scope is {scope}" in found.reason) == forbidden
 
 
-def test_an_old_gdb_is_never_let_near_a_program(tmp_path: Path, program: Write) -> None:
-    used = tmp_path / "used"
-    old = tmp_path / "gdb"
-    old.write_text(
-        f'#!/bin/sh\ncase "$*" in *--version*) echo "GNU gdb (Debian 13.1-3) 13.1";; *) touch {used};; esac\n'
-    )
-    old.chmod(0o755)
-    relay = Relay(tmp_path / "data", gdb_path=str(old)).start()
-    try:
-        with Api(relay.base_url) as api, running(program(ASKED)) as target, api.session() as session:
-            message = refused(session, target.pid)
-            assert "is not a gdb of version 14 or newer" in message
-            assert target.finish() == (0, "end\n", "")
-    finally:
-        relay.stop()
-    assert not used.exists()
+# Which gdb.
+
+
+def fake_gdb(folder: Path, version: str) -> Path:
+    path = folder / "gdb"
+    folder.mkdir()
+    path.write_text(f'#!/bin/sh\n[ "$2" = --version ] && echo "GNU gdb (Some Linux {version}-3) {version}"\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_a_gdb_that_is_named_is_used_and_refused_if_it_is_too_old(tmp_path: Path) -> None:
+    assert gdb_program.find(str(fake_gdb(tmp_path / "new", "14.2"))).version == 14
+    for setting in (str(fake_gdb(tmp_path / "old", "13.1")), "/no/such/gdb", "/bin/false"):
+        with pytest.raises(RelayError, match="is not a gdb of version 14 or newer") as refused:
+            gdb_program.find(setting)
+        assert refused.value.code == "ATTACH_FAILED"
+        assert "OPENCODE_DEBUG_GDB_PATH" in refused.value.details["suggestion"]
+
+
+def test_the_packaged_gdb_comes_before_the_one_on_path_which_must_be_new_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{fake_gdb(tmp_path / 'new', '15.1').parent}:{os.environ['PATH']}")
+    assert gdb_program.PACKAGE in gdb_program.find(None).command[0]
+    monkeypatch.setattr(gdb_program, "PACKAGE", "no_such_package")
+    assert gdb_program.find(None).command == (str(tmp_path / "new" / "gdb"),)
+    monkeypatch.setenv("PATH", f"{fake_gdb(tmp_path / 'old', '13.1').parent}:{os.environ['PATH']}")
+    with pytest.raises(RelayError, match="needs gdb 14 or newer, and there is none"):
+        gdb_program.find(None)
 
 
 def test_a_program_in_native_code_is_given_up_in_time_and_unharmed(session: Session, program: Write) -> None:
@@ -407,7 +424,7 @@ def test_attached_to_through_its_port_a_program_can_be_attached_to_again_at_once
     """debugpy's adapter ends, and its port with it, if a client that disconnects is gone before it was answered."""
     script = program(ASKED)
     with listening(script) as (target, port):
-        for index in range(12):
+        for index in range(6):
             with api.session() as session:
                 assert session.post("/attach", {"port": port})["status"] == "running"
                 if index % 2:

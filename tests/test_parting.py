@@ -291,7 +291,7 @@ def test_an_attached_program_cannot_be_launched_again(session: Session, program:
     with running(program(STUBBORN)) as target:
         attach(session, target)
         error = refusal(400, "NOT_SUPPORTED", session.post, "/restart")
-        assert "attached" in error.message
+        assert "did not launch the program" in error.message
         assert target.is_alive and session.get()["status"] == "running"
 
 
