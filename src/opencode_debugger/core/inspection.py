@@ -111,7 +111,9 @@ async def variables(
     filter: str | None = None,
 ) -> dict[str, Any]:
     async with in_frame(debuggee, "variables", 0, None) as (adapter, frame):
-        answer = await adapter.children(frame, variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET)
+        answer = await adapter.children(
+            frame, variables_reference, start, count or DEFAULT_COUNT, filter, VALUE_BUDGET
+        )
     if answer.get("missing"):
         raise RelayError(
             "VARIABLE_NOT_FOUND",
