@@ -110,8 +110,8 @@ class Reporter:
             return  # else another client has resumed it: what is above was true at the stop
         if "return_value" in wanted:
             _add_returned(report, stop, answer)
-        if answer.get("source") and stop.location:
-            report["source"] = excerpt(answer["source"], stop.location["line"])
+        if answer.get("source"):
+            report["source"] = answer["source"]
         if answer.get("calls"):
             report["native_frame"] = True
             report |= {"native_functions": answer["natives"]} if answer["natives"] else {}

@@ -300,7 +300,7 @@ def _report(
         if watched:
             answer["watches"] = watches.look(watched, _namespace(), reply, budget // 2, deadline)
         if with_source:
-            answer["source"] = sources.bounded(sources.of_frame(frame))["lines"]
+            answer["source"] = sources.around(frame)
         if stepped_from is not None:
             answer["calls"] = calls.on_line(frame.f_code, stepped_from)
             answer["natives"] = natives.called(frame, stepped_from)

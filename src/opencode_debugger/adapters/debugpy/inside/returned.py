@@ -57,8 +57,7 @@ def _operation(code: Any, at: int) -> str:
 
 def values(frame: Any, leaving: Optional[Left]) -> Tuple[List[Tuple[str, Any]], List[Tuple[str, Any]]]:
     """What the function returned that the program is leaving, if it does, and what others returned before."""
-    kept: Dict[str, Any] = frame.f_locals.get(KEPT) or {}
-    found = list(kept.items())
+    found = list(_kept(frame).items())
     own: List[Tuple[str, Any]] = []
     if leaving is not None and found:
         own = [item for item in found if item[0].rpartition(".")[2] == leaving.name][-1:]
@@ -66,6 +65,15 @@ def values(frame: Any, leaving: Optional[Left]) -> Tuple[List[Tuple[str, Any]], 
     if _TRACED:
         others = [item for item in others if item[1] is not None]
     return (own if leaving is not None and leaving.how != "raise" else []), others
+
+
+def _kept(frame: Any) -> Dict[str, Any]:
+    """A class body may have any mapping for its locals: whatever that does is not to disturb a step."""
+    try:
+        kept = frame.f_locals.get(KEPT)
+    except Exception:
+        return {}
+    return kept if type(kept) is dict else {}
 
 
 def forget() -> None:
@@ -93,7 +101,7 @@ def _forget_in(frame: Any) -> None:
     for _ in range(_CALLERS):
         if frame is None:
             return
-        kept = frame.f_locals.get(KEPT)
+        kept = _kept(frame)
         if kept:
             kept.clear()
         frame = frame.f_back

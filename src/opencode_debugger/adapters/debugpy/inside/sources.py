@@ -9,13 +9,16 @@ from types import CodeType
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from . import raw
+from .texts import clip, encodable
 
 LIMIT = 4000000
 """characters"""
-_TEXT_LIMIT = 1000000
-_CANDIDATES = 200
+_TEXT_LIMIT = 500000
+"""characters that are compiled to find the text of code"""
+_CANDIDATES = 100
 _CALLERS = 10
 _FROZEN = "<frozen "
+_LINE = 200
 
 Text = Tuple[str, List[str]]
 """where it comes from, and the lines"""
@@ -35,6 +38,16 @@ def of_frame(frame: Any) -> Optional[Text]:
     return _cached(name, frame.f_globals) or _frozen(name) or (_executed(frame) if name[:1] == "<" else None)
 
 
+def around(frame: Any, before: int = 3, after: int = 3) -> List[Dict[str, Any]]:
+    """The lines around the one that the frame is at."""
+    text = of_frame(frame)
+    lines, at = ([] if text is None else text[1]), frame.f_lineno or 0
+    if not 1 <= at <= len(lines):
+        return []
+    shown = range(max(1, at - before), min(len(lines), at + after) + 1)
+    return [{"line": number, "text": encodable(clip(lines[number - 1], _LINE)[0])} for number in shown]
+
+
 def bounded(text: Optional[Text]) -> Dict[str, Any]:
     if text is None:
         return {"lines": None}
@@ -43,7 +56,7 @@ def bounded(text: Optional[Text]) -> Dict[str, Any]:
         room -= len(line) + 1
         if room < 0:
             break
-        lines.append(line.encode("utf-8", "backslashreplace").decode("utf-8"))
+        lines.append(encodable(line))
     return {"origin": text[0], "lines": lines, "total_lines": len(text[1])}
 
 
@@ -91,15 +104,34 @@ def _frozen(name: str) -> Optional[Text]:
 
 def _executed(frame: Any) -> Optional[Text]:
     """Text given to exec or eval: some string around the caller that compiles to exactly this code."""
-    for text in _strings(frame):
-        for mode in ("exec", "eval"):
-            try:
-                made = compile(text, frame.f_code.co_filename, mode, 0, True)
-            except Exception:
-                continue
-            if _has_equal(made, frame.f_code):
-                return "exec", _lines(text)
-    return None
+    code = frame.f_code
+    for known, found in _searched:
+        if known is code:
+            return found
+    found = next((("exec", _lines(text)) for text in _strings(frame) if _makes(text, code)), None)
+    del _searched[:-_REMEMBERED]
+    _searched.append((code, found))
+    return found
+
+
+_searched: List[Tuple[CodeType, Optional[Text]]] = []
+_REMEMBERED = 20
+
+
+def _makes(text: str, code: CodeType) -> bool:
+    for mode in ("exec", "eval"):
+        try:
+            if _has_equal(compile(text, code.co_filename, mode, 0, True), code):
+                return True
+        except Exception:
+            continue
+    return False
+
+
+def _could_make(text: str, code: CodeType) -> bool:
+    """Cheaper than compiling it: the names that the code uses are written in its text."""
+    names = code.co_names + code.co_varnames
+    return 0 < len(text) <= _TEXT_LIMIT and all(name in text for name in names if name[:1] not in "._")
 
 
 def _has_equal(outer: Any, code: CodeType) -> bool:
@@ -107,18 +139,18 @@ def _has_equal(outer: Any, code: CodeType) -> bool:
 
 
 def _strings(frame: Any) -> Iterator[str]:
-    left = _CANDIDATES
+    code, left, room = frame.f_code, _CANDIDATES, _TEXT_LIMIT
     for _ in range(_CALLERS):
         if frame is None:
             return
         values = [*frame.f_code.co_consts, *dict(frame.f_locals).values()]
         values += [value for _, value in raw.pairs(frame.f_globals)]
         for text in values:
-            if type(text) is str and 0 < len(text) <= _TEXT_LIMIT:
-                left -= 1
+            if type(text) is str and _could_make(text, code):
+                left, room = left - 1, room - len(text)
+                if left < 0 or room < 0:
+                    return
                 yield text
-            if left <= 0:
-                return
         frame = frame.f_back
 
 
