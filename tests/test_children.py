@@ -222,9 +222,13 @@ def test_a_child_is_a_session_with_the_breakpoints_of_its_parent(api: Api, sessi
         """
     )
     before = session.break_at(child, "double", condition="number == 21")
-    launched = session.launch(path, args=[str(child)], debug_subprocesses=True, wait=0, stop_on_exception=False)
+    session.post("/watch", {"expression": "number * 2"})
+    how = {"debug_subprocesses": True, "stop_scope": "thread", "stop_on_exception": False}
+    launched = session.launch(path, args=[str(child)], wait=0, **how)
     (one,) = family(session, 1)
-    assert stopped(one)["current_location"]["function"] == "double"
+    stop = stopped(one)
+    assert (stop["current_location"]["function"], stop["watches"][0]["value"]) == ("double", "42")
+    assert one.get()["config"]["stop_scope"] == "thread"
     assert one.evaluate("number + 1")["result"] == "22"
     (row,) = one.get("/breakpoints")["breakpoints"]
     assert (row["id"], row["condition"], row["hit_count"]) == (before[0]["id"], "number == 21", 1)

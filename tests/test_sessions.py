@@ -247,6 +247,34 @@ def test_a_session_goes_to_another_relay_and_another_folder(
         assert next_one.get()["breakpoint_count"] == 2  # saved, as those that are set
 
 
+def test_everything_that_was_set_comes_along_in_an_export_and_a_clone(api: Api, rooted: Session, project: Path) -> None:
+    """Also after the program has run: what was found out meanwhile does not."""
+    script = project / "src/main.py"
+    rooted.post("/breakpoints", {"function": "main", "condition": "True"})
+    rooted.post("/breakpoints", {"file": "src/main.py", "text": "total", "occurrence": 1, "enabled": False})
+    rooted.post("/exception-breakpoints", {"exceptions": ["KeyError"], "condition": "exc.args"})
+    rooted.post("/watch", {"expression": "n + 1", "name": "next"})
+    rooted.launch(script)
+    document = rooted.get("/export")
+    assert document["watches"] == [{"expression": "n + 1", "name": "next"}]
+    assert document["exception_breakpoints"] == [
+        {"filters": ["raised"], "exceptions": ["KeyError"], "condition": "exc.args"}
+    ]
+    assert [sorted(bp) for bp in document["breakpoints"]] == [
+        ["condition", "enabled", "function", "hit_condition", "log_message"],
+        ["condition", "enabled", "hit_condition", "line", "log_message", "source"],
+    ]
+    session, answer = imported(api, document)
+    assert answer["warnings"] == []
+    copy = Session(api, rooted.post("/clone")["session_id"])
+    with session, copy:
+        for other in (session, copy):
+            again = other.get("/export")
+            assert [again[name] for name in ("breakpoints", "watches", "exception_breakpoints")] == [
+                document[name] for name in ("breakpoints", "watches", "exception_breakpoints")
+            ]
+
+
 def test_what_is_not_here_is_told_and_left_out(api: Api, project: Path, tmp_path: Path) -> None:
     document = {
         "format": "opencode-debugger/session",

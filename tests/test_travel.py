@@ -400,6 +400,13 @@ def test_a_line_without_code_is_refused_as_for_a_breakpoint(api: Api, travel: Pa
         assert at(travel, session.get("/report"), "call")
 
 
+def test_what_is_no_file_has_no_line_to_run_to(session: Session) -> None:
+    session.launch(code="a = 1\nb = 2\nc = 3\n", stop_on_entry=True)
+    error = refusal(400, "NOT_SUPPORTED", session.post, "/run-to", {"line": 3})
+    assert "step-until" in error.details["suggestion"]
+    assert session.step(count=2)["current_location"]["line"] == 3
+
+
 @ALL
 def test_a_step_into_c_goes_on_and_says_so(api: Api, program: Callable[..., Path], version: str) -> None:
     path = program(

@@ -159,6 +159,7 @@ class Family:
         parent = self._parent_of(about)
         child = self._new_session(parent, about)
         await child.placement.restore([])
+        await child.watches.take_over(parent.watches.exported(str))
         try:
             await child.starting.join(arrival, about, parent.starting)
         except BaseException:
@@ -185,6 +186,7 @@ class Family:
             session_id=f"sess_{secrets.token_hex(4)}",
             name=f"{parent.config.name}/{about['pid']}",
             python_path=about["interpreter"] or parent.config.python_path,
+            stop_scope=parent.debuggee.stop_scope,
             breakpoints=[],
         )
         child = Session(config)

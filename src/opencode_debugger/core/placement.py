@@ -16,7 +16,6 @@ from .exception_breakpoints import ExceptionPlacement, draft_of
 from .state import LIVE
 
 FILE_WATCH = 1.0
-OWN = ("id", "verified", "hit_count", "message", "suggestion")
 """What a session knows of a breakpoint besides what was set."""
 
 
@@ -41,10 +40,7 @@ class Placement:
 
     def exported(self, place: Callable[[str], str]) -> list[dict[str, Any]]:
         """As they are set, without what this session knows of them."""
-        shown = ({name: value for name, value in bp.to_dict().items() if name not in OWN} for bp in self._table.all())
-        return [
-            {**row, "source": {"path": place(row["source"]["path"])}} if row.get("source") else row for row in shown
-        ]
+        return [_definition(bp, place(bp.path) if bp.path else None) for bp in self._table.all()]
 
     async def take_over(self, definitions: list[dict[str, Any]]) -> list[str]:
         """Those of another session; says of which nothing, or nothing yet, has come."""
@@ -114,7 +110,8 @@ class Placement:
             self._table.require_room(old, new)
             if new.key == old.key:
                 new.text, new.places = old.text, new.places or old.places
-                new.verified = new.verified or (bool(new.function) and old.verified)
+                if new.function and old.verified and not new.verified:
+                    new.verified, new.message, new.is_pending = True, old.message, False
             async with self._all_or_nothing({old.group}):
                 if new.key != old.key:
                     self._table.remove(old)
@@ -253,12 +250,19 @@ class Placement:
 
 def item_of(definition: dict[str, Any]) -> dict[str, Any]:
     """A breakpoint as it is saved, in the form in which it is set."""
-    return {**definition, "path": (definition.get("source") or {}).get("path")}
+    return {**definition, "path": (definition.get("source") or {}).get("path") or definition.get("file")}
 
 
 def _as_item(bp: Breakpoint) -> dict[str, Any]:
     names = ("path", "line", "function", "condition", "hit_condition", "log_message", "enabled")
     return {name: getattr(bp, name) for name in names}
+
+
+def _definition(bp: Breakpoint, path: str | None) -> dict[str, Any]:
+    how = {name: getattr(bp, name) for name in ("condition", "hit_condition", "log_message", "enabled")}
+    if bp.function:
+        return {"function": bp.function, **({"file": path} if path else {}), **how}
+    return {"source": {"path": path}, "line": bp.line, **how}
 
 
 def _place(bp: Breakpoint) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Reporter:
         self._session_id = session_id
         self._default_budget = default_budget
         self._shown_output = 0
-        self._last_place: tuple[Any, Any] | None = None
+        self._last_place: tuple[Any, ...] | None = None
         self._last_locals: dict[str, str] = {}
 
     async def report(
@@ -126,9 +126,9 @@ class Reporter:
                 _omit(report, f"{answer['omitted']} more locals", "GET /sessions/{id}/frames/0/variables")
 
     def _changes(self, stop: Stop, variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Against the last report from the same function; nothing when it is another one."""
+        """Against the last report, if it was from the same thread and function."""
         place = stop.location or {}
-        here = (place.get("path"), place.get("function"))
+        here = (stop.thread_id, place.get("path"), place.get("function"))
         values = {variable["name"]: variable["value"] for variable in variables}
         before, self._last_locals = self._last_locals, values
         same, self._last_place = here == self._last_place, here

@@ -132,6 +132,12 @@ class Travel:
         path = path or (place or {}).get("path")
         if path is None:
             raise invalid_parameter("line", str(line), "The program is not in a file now", "Give a file as well")
+        if path.startswith("<"):
+            raise RelayError(
+                "NOT_SUPPORTED",
+                f"{path} is no file: a run can go to lines of files only",
+                suggestion="Use POST /sessions/{id}/step-until, or step-over with count",
+            )
         if text is not None:
             line, _ = await find_line(path, text, occurrence, self._adapter)
         (draft,) = await self._debuggee.breakpoints.check([{"path": path, "line": line}], True, self._adapter)

@@ -337,7 +337,7 @@ class LaunchRequest(WaitOptions):
     debug_subprocesses: bool = Field(
         False,
         description="Debug the Python processes that it starts or forks too: each becomes a session of its own, with "
-        "parent_session_id and the same breakpoints.",
+        "parent_session_id and the same breakpoints and watches.",
     )
     stdin_inputs: list[InputText] = Field(
         default=[],
