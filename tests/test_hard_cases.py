@@ -283,9 +283,10 @@ def test_a_session_lasts_while_somebody_waits_and_then_its_time_is_up(tmp_path: 
     relay = Relay(tmp_path / "own" / "data", **limits).start()
     try:
         with Api(relay.base_url) as api:
-            session, paused = api.session(), api.session()
             path = program("import time\ntime.sleep(600)\n")
+            session = api.session()
             assert session.launch(path, wait=False)["status"] == "running"
+            paused = api.session()
             paused.launch(path, stop_on_entry=True)
             waiting = session.get("/report", wait=2.5)
             assert (waiting["status"], waiting["timed_out"]) == ("running", True)
