@@ -6,7 +6,7 @@ import base64
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -283,3 +283,17 @@ def test_a_stop_report_stays_small_among_large_values(tables: Session) -> None:
     assert len(json.dumps(report)) < 4500
     shown = {row["name"]: row for row in report.get("locals", [])}
     assert not any("columns" in row or "base64" in row for row in shown.values())
+
+
+def test_a_stop_among_many_variables_shows_the_first_and_says_how_many_more(
+    session: Session, program: Callable[..., Path]
+) -> None:
+    names = "\n".join(f"name_{number} = {number}" for number in range(200))
+    path = program(f"{names}\nprint(name_0)  # @here\n")
+    session.break_at(path, "here")
+    stop = session.launch(path)
+    assert len(json.dumps(stop)) < 6000
+    assert [row["name"] for row in stop["locals"][:3]] == ["name_0", "name_1", "name_2"]
+    assert stop["stack"] and stop["source"]
+    (omitted,) = [each for each in stop["omitted"] if "locals" in each["what"]]
+    assert omitted["what"] == f"{200 - len(stop['locals'])} more locals"

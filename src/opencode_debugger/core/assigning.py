@@ -59,7 +59,13 @@ def _outcome(answer: dict[str, Any], name: str, target: str, value: str, timeout
             text=problem["text"],
         )
     if answer.get("missing"):
-        error = RelayError("VARIABLE_NOT_FOUND", f"There is no variable '{name[:100]}' here", name=name[:100])
+        error = RelayError(
+            "VARIABLE_NOT_FOUND",
+            f"There is no variable '{name[:100]}' here",
+            name=name[:100],
+            suggestion="GET /sessions/{id}/variables/{reference} lists the names; "
+            "POST /sessions/{id}/set-expression takes any expression that can be assigned to",
+        )
         if answer.get("is_global"):
             error.details["suggestion"] = "It is a global: use the reference of the Globals scope"
         raise error

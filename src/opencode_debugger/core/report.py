@@ -121,9 +121,10 @@ class Reporter:
         if "changes" in wanted:
             report["changes"] = self._changes(stop, answer["variables"])
         if "locals" in wanted:
-            report["locals"] = answer["variables"]
-            if answer["omitted"]:
-                _omit(report, f"{answer['omitted']} more locals", "GET /sessions/{id}/frames/0/variables")
+            report["locals"] = _first_of(answer["variables"], budget // 2)
+            hidden = answer["omitted"] + len(answer["variables"]) - len(report["locals"])
+            if hidden:
+                _omit(report, f"{hidden} more locals", GET["locals"])
 
     def _changes(self, stop: Stop, variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Against the last report, if it was from the same thread and function."""
@@ -194,6 +195,15 @@ def check_fields(fields: list[str] | None) -> list[str]:
         known = "Known fields: location, " + ", ".join(SECTIONS)
         raise invalid_parameter("fields", unknown[0], f"Unknown report field '{unknown[0][:50]}'", known)
     return list(SECTIONS) if fields is None else fields
+
+
+def _first_of(rows: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
+    """As many as fit, but at least one: their names, types and references take room too."""
+    for index, row in enumerate(rows):
+        room -= len(msgspec.json.encode(row)) + 1
+        if room < 0 and index:
+            return rows[:index]
+    return rows
 
 
 def _omit(report: dict[str, Any], what: str, get: str) -> None:

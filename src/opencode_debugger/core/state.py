@@ -83,7 +83,10 @@ ADVICE: dict[State, str] = {
 }
 
 
-ONE_PROGRAM = "A session has one program: POST /sessions/{id}/restart runs it again; create another for another one"
+ONE_PROGRAM = (
+    "A session has one program: create another session for another one with POST /sessions. "
+    "What was launched here is run again by POST /sessions/{id}/restart"
+)
 
 
 def require(operation: str, state: State) -> None:

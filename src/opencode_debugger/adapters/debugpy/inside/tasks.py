@@ -13,6 +13,7 @@ import threading
 import weakref
 from typing import Any, Dict, List, Optional, Tuple
 
+from .returned import is_debugger_file
 from .texts import clip, encodable
 
 MODULE = "asyncio.tasks"
@@ -167,8 +168,22 @@ def _loop(task: Any) -> Any:
 
 
 def _thread_of(task: Any) -> Any:
-    ident = getattr(_loop(task), "_thread_id", None)
+    loop = _loop(task)
+    ident = getattr(loop, "_thread_id", None) or _thread_running(loop)
     return threading._active.get(ident) if ident is not None else None  # type: ignore[attr-defined]
+
+
+def _thread_running(loop: Any) -> Optional[int]:
+    """For loops that do not tell, such as uvloop's: asyncio's own functions at the bottom of its thread know it."""
+    for ident, top in sys._current_frames().items() if loop is not None else ():
+        frame: Any = top
+        while frame is not None:
+            if _is_asyncio(frame.f_globals.get("__name__")):
+                values = frame.f_locals
+                if values.get("loop") is loop or getattr(values.get("self"), "_loop", None) is loop:
+                    return ident
+            frame = frame.f_back
+    return None
 
 
 def _is_ours(task: Any) -> bool:
@@ -179,9 +194,9 @@ def _is_ours(task: Any) -> bool:
 def _described(asyncio: Any, task: Any) -> Dict[str, Any]:
     made = _made.get(id(task))
     thread = _thread_of(task)
-    is_current = thread is not None and _attempt(lambda: asyncio.current_task(_loop(task))) is task
+    is_current = _attempt(lambda: asyncio.current_task(_loop(task))) is task
     coroutine = _attempt(lambda: task.get_coro())
-    chain = _running(coroutine, thread) if is_current else _chain(coroutine)
+    chain = _running(coroutine, thread) if is_current and thread is not None else _chain(coroutine)
     return {
         "id": made.number if made else 0,
         "name": _text(_attempt(lambda: task.get_name())),
@@ -260,7 +275,9 @@ def _running(coroutine: Any, thread: Any) -> List[Place]:
     frame = sys._current_frames().get(thread.ident)
     found: List[Place] = []
     while frame is not None and len(found) < DEEPEST:
-        if py_db.get_file_type(frame) != py_db.PYDEV_FILE:
+        if py_db.get_file_type(frame) == py_db.PYDEV_FILE or is_debugger_file(frame.f_code.co_filename):
+            found.clear()  # what is above belongs to the debugger, which halts the thread there
+        else:
             found.append(_spot(frame))
         if frame is outermost:
             return found
