@@ -297,3 +297,21 @@ def test_a_stop_among_many_variables_shows_the_first_and_says_how_many_more(
     assert stop["stack"] and stop["source"]
     (omitted,) = [each for each in stop["omitted"] if "locals" in each["what"]]
     assert omitted["what"] == f"{200 - len(stop['locals'])} more locals"
+
+
+def test_a_long_string_is_read_in_pages(session: Session, program: Callable[..., Path]) -> None:
+    path = program("text = 'ab\\u00e9\\U0001f600' * 50000\nprint(len(text))  # @here\n")
+    session.break_at(path, "here")
+    session.launch(path)
+    (row,) = session.get("/frames/0/variables")["variables"]
+    assert (row["length"], row["truncated"], row["expandable"]) == (200_000, True, True)
+    read, pages = "", 0
+    while True:
+        page = session.get(f"/variables/{row['variables_reference']}", start=len(read), count=65536)
+        read, pages = read + page["text"], pages + 1
+        if not page["has_more"]:
+            break
+    assert (read, page["total"]) == ("abé😀" * 50000, 200_000)
+    assert pages < 40
+    small = session.get(f"/variables/{row['variables_reference']}", budget=600)
+    assert len(json.dumps(small)) <= 600 and small["text"]

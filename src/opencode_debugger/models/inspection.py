@@ -126,6 +126,7 @@ class Page(Described):
     total: int | None = doc("How many there are in all.", 5)
     has_more: bool | None = doc("Whether there are more: ask again with start.", False)
     incomplete: bool | None = doc("True if a search by name ended before the end of a very large mapping.")
+    text: str | None = doc("A part of a long string, if that is what was asked.", "Lorem ipsum")
     base64: str | None = doc("Bytes, if that is what was asked.", "aGkA")
     encoding: str | None = doc("base64, where base64 is given.", "base64")
     length: int | None = doc("How many bytes there are in all.", 3)

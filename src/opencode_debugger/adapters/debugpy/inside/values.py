@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from types import FrameType
 from typing import Any, Dict, List, Optional, Tuple
@@ -12,7 +13,7 @@ from .interrupts import guard
 from .members import Member, Members, attribute_name, facts, is_definition, key_name, known_length, presentation_hint
 from .raw import type_name
 from .repr import render
-from .texts import clip
+from .texts import clip, encodable
 
 __all__ = ["Reply", "children", "locals_report", "scopes", "start_references_at", "variable"]
 
@@ -25,6 +26,8 @@ NAMES_SEARCHED = 1_000_000
 """keys of a mapping that are held against a name"""
 INLINE_BYTES = 256
 """that a row shows as base64; the others are read page by page"""
+TEXT_PAGE = 3000
+"""characters of a long string where no count is asked for"""
 REPORT_VALUE_LIMIT = 240
 _SMALL = 40
 _OPTIMIZED = 0x1
@@ -127,6 +130,9 @@ def children(
         base = binary.base_of(handle.obj) if handle.kind is VALUE and filter != "named" else None
         if base is not None:
             answer.update(binary.page(handle.obj, base, start, count, fitting.room(budget or limit_total)))
+            return answer
+        if handle.kind is VALUE and type(handle.obj) is str:
+            answer.update(_text_page(handle.obj, start, count, fitting.room(budget or limit_total)))
             return answer
         count = min(count if count and count > 0 else PAGE, MAX_PAGE, fitting.most_rows(budget or MAX_BUDGET))
         try:
@@ -314,12 +320,24 @@ def _row(
     if type(cls) is type and cls in raw.ATOMS and cls not in binary.BINARY:  # most locals: worth a short cut
         if cls in raw.TEXTS:
             row["length"] = len(obj)
+        if cls is str and cut:
+            row["variables_reference"] = reply.keep(HANDLES.add(name, obj, parent))
+            row["expandable"] = True
         return row
     try:
         _add_members(row, obj, reply, parent, ancestor, terms, deadline)
     except Exception:
         return row  # it changed while we looked: the row stands without them
     return row
+
+
+def _text_page(text: str, start: int, count: Optional[int], room: int) -> Json:
+    """A part of a long string, as long as it fits."""
+    part = text[start : start + min(count or TEXT_PAGE, binary.MAX_PAGE)]
+    while len(part) > 1 and len(json.dumps(part)) > room:
+        part = part[: len(part) // 2]
+    more = bool(part) and start + len(part) < len(text)
+    return {"text": encodable(part), "length": len(text), "total": len(text), "has_more": more}
 
 
 def _add_members(
