@@ -101,7 +101,8 @@ class Probe:
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._elsewhere[token] = future
         try:
-            await self._aside(_expression("call_elsewhere", method, arguments, token, thread, self._moves, frame))
+            expression = _expression("call_elsewhere", method, arguments, token, thread, self._moves, frame)
+            await self._aside(method, expression)
             await self._wait_for(future, token, thread, timeout)
             return _content(future.result()) if future.done() else {"timed_out": True}
         finally:
@@ -117,10 +118,10 @@ class Probe:
 
     async def aside(self, method: str, **arguments: Any) -> Any:
         """Runs on debugpy's own thread, whether the program is running or paused."""
-        return await self._aside(_expression("call", method, arguments, 0))
+        return await self._aside(method, _expression("call", method, arguments, 0))
 
-    async def _aside(self, expression: str) -> Any:
-        async with self._talk.translated("look"), asyncio.timeout(self._timeout):
+    async def _aside(self, method: str, expression: str) -> Any:
+        async with self._talk.translated(method), asyncio.timeout(self._timeout):
             return _answer(await self._send({"expression": expression, "context": "repl"}))
 
     async def _interrupt(self, token: int) -> None:

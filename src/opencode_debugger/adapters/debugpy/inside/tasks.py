@@ -6,6 +6,8 @@ registers its tasks is told to note where each was made.
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import itertools
 import os
 import sys
@@ -52,10 +54,19 @@ _made: Dict[int, Made] = {}
 
 
 def install() -> None:
+    _hide(OnImport.find_spec, _execute, _note, _maker, _forget, Made.__new__, Made.__init__)
     if MODULE in sys.modules:
         _watch(sys.modules[MODULE])
     else:
         sys.meta_path.insert(0, OnImport())
+
+
+def _hide(*functions: Any) -> None:
+    """They run on the program's threads, but steps do not go into pydevd's own files."""
+    from _pydevd_bundle import pydevd_utils
+
+    for function in functions:
+        function.__code__ = function.__code__.replace(co_filename=pydevd_utils.__file__)
 
 
 class OnImport:
@@ -65,26 +76,20 @@ class OnImport:
         if name != MODULE or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)
-        from importlib.util import find_spec
-
-        spec = find_spec(name)
+        spec = importlib.util.find_spec(name)
         loader: Any = spec and spec.loader
-        execute = getattr(loader, "exec_module", None)
-        if execute is None:
-            return spec
-
-        def exec_module(module: Any) -> None:
-            del loader.exec_module
-            execute(module)
-            _watch(module)
-
-        loader.exec_module = exec_module
+        if hasattr(loader, "exec_module"):
+            loader.exec_module = functools.partial(_execute, loader)
         return spec
 
 
-def _watch(module: Any) -> None:
-    from _pydevd_bundle import pydevd_utils
+def _execute(loader: Any, module: Any) -> None:
+    del loader.exec_module
+    loader.exec_module(module)
+    _watch(module)
 
+
+def _watch(module: Any) -> None:
     for name in REGISTERS:
         register = getattr(module, name, None)
         original = getattr(register, "add", None)
@@ -95,10 +100,8 @@ def _watch(module: Any) -> None:
             original(task)
             _note(task)
 
+        _hide(add)
         register.add = add
-        # Steps do not go into pydevd's own files.
-        for function in (add, _note, _maker, _forget, Made.__new__, Made.__init__):
-            function.__code__ = function.__code__.replace(co_filename=pydevd_utils.__file__)
 
 
 def _note(task: Any) -> None:
