@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.installed
+JOBS ?= 2
 
 .PHONY: setup serve test lint bench coverage lock clean
 
@@ -21,7 +22,7 @@ lint: $(READY)
 
 test: lint
 	@sh scripts/test-tools
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 bench: $(READY)
 	@$(BIN)/python bench/run.py $(ARGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from relays import Relay
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-SECTION = "A first session"
+SECTIONS = ("A first session", "A failing test")
+"""What a new user pastes, in this order."""
 
 
 def section(title: str) -> str:
@@ -35,22 +37,23 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-def test_the_first_session_of_the_readme_prints_what_it_says(relay: Relay, tmp_path: Path) -> None:
-    script = "set -eu\n" + "".join(blocks(section(SECTION), "bash"))
+def test_what_the_readme_tells_to_paste_prints_what_it_says(relay: Relay, tmp_path: Path) -> None:
+    text = "".join(section(title) for title in SECTIONS)
+    script = "set -eu\n" + "".join(blocks(text, "bash"))
     assert "127.0.0.1:5679" in script
     done = subprocess.run(
         ["bash", "-c", script.replace("127.0.0.1:5679", f"127.0.0.1:{relay.port}").replace('"$2"', '"${2-}"')],
         cwd=tmp_path,
-        env={**os.environ, "NO_PROXY": "127.0.0.1"},
+        env={**os.environ, "NO_PROXY": "127.0.0.1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert re.search(r"^session: sess_[0-9a-f]{8}$", done.stdout, flags=re.MULTILINE)
     assert '"success":false' not in done.stdout
     at = 0
-    for promised in "".join(blocks(section(SECTION), "text")).splitlines():
+    for promised in "".join(blocks(text, "text")).splitlines():
         found = done.stdout.find(promised, at)
         assert found >= 0, f"{promised}\nis not in, or not in this order:\n{done.stdout}"
         at = found

@@ -66,6 +66,8 @@ LAST_WORDS = 1.0
 """Seconds for what a process said before its end to be read."""
 CHAINED = "[Chained Exc: "
 """Names of frames that debugpy adds below the real ones for the causes of an exception; its traceback has them."""
+CURRENT = " (Current frame)"
+"""What it adds to the name of the frame that an exception leaves."""
 REFERENCES_PER_LAUNCH = 1_000_000
 FIELD = "ocdb"
 """What we add to DAP's messages, for our code inside the program."""
@@ -633,6 +635,7 @@ class DebugpyAdapter(Looking):
         paths: dict[str, str] = {}
         for frame in frames:
             frame["line"] = max(frame["line"], 1)
+            frame["name"] = frame["name"].removesuffix(CURRENT)
         for source in (frame["source"] for frame in frames if (frame.get("source") or {}).get("path")):
             path = source["path"]
             if path not in paths:

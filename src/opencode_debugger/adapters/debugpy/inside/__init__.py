@@ -369,7 +369,7 @@ def _exception(reply: handles.Reply, seconds: Optional[float] = None) -> Any:
         return returned.is_debugger_file(name) or name.endswith(LAUNCHER)
 
     found = _namespace().get("__exception__")
-    error = found[1] if found else raised.leaving()
+    error = raised.with_trace(*found[1:]) if found else raised.leaving()
     if error is None:
         return {"exception": None}
     if seconds is None:

@@ -146,7 +146,7 @@ def _ask_for_values(py_db: Any, is_needed: bool) -> None:
     def exception_break(py_db: Any, frame: Any, thread: Any, arg: Any, is_unwind: bool = False) -> Any:
         _leaving.pop(threading.get_ident(), None)
         if any(rule.means(arg[0]) for rule in _rules):
-            _raising[threading.get_ident()] = (arg[1], is_unwind)
+            _raising[threading.get_ident()] = (with_trace(*arg[1:]), is_unwind)
         return original(plugin, py_db, frame, thread, arg, is_unwind)
 
     plugin.exception_break = exception_break
@@ -188,6 +188,13 @@ def hit_rules(is_caught: bool) -> Tuple[str, List[int]]:
             return mode, _hits.pop((thread, mode))
     mode = "raised" if is_caught else "uncaught"
     return mode, [rule.number for rule in _of(mode) if rule.means_all]
+
+
+def with_trace(error: Any, trace: Any) -> Any:
+    """Before Python 3.12 an exception does not have its traceback until somebody handles it."""
+    if isinstance(error, BaseException) and error.__traceback__ is None:
+        BaseException.with_traceback(error, trace)
+    return error
 
 
 def leaving() -> Optional[BaseException]:
