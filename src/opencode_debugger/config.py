@@ -47,8 +47,9 @@ RUNNER_FIELDS = (
 
 
 AT_ONCE = ("log_level", "max_sessions", "spare_runners")
-CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE})
-"""Settings that can be changed while the relay runs: those of runners for new sessions, the others at once."""
+CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path"}
+"""Settings that can be changed while the relay runs: those of runners for new sessions, the others at once. Which
+program is let near others' processes is for whoever starts the relay to say."""
 
 
 def lower(value: Any) -> Any:
