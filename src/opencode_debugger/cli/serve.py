@@ -41,8 +41,8 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Sessions first: requests that wait for one are answered then, and connections can close."""
-        await self._relay.close()
         self.config.app.state.closing.set()  # type: ignore[union-attr]  # streams would go on for ever
+        await self._relay.close()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager

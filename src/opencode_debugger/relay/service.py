@@ -39,6 +39,7 @@ logger = logging.getLogger(__name__)
 OCCUPYING = frozenset(State) - ENDED
 """States in which a session takes one of the places."""
 CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint", "change_breakpoint", "apply_breakpoints"})
+LOOKS = frozenset({"info", "status"})
 OF_THE_LOST = frozenset({"info", "status", "report"})
 """What can still be said of a session whose runner died."""
 TARGET = ("pid", "host", "port", "connect_timeout")
@@ -413,7 +414,7 @@ class Relay:
         except RelayError:
             if held.handle.is_ending:
                 self._find(session_id)  # it has expired in the meantime: say that
-            if operation in OF_THE_LOST and not held.handle.is_open:
+            if held.is_lost and operation in LOOKS:
                 return self._call_lost(held, operation)
             raise
         if held.project_root is not None and operation in CHANGES_BREAKPOINTS:
