@@ -40,8 +40,8 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Sessions first: requests that wait for one are answered then, and connections can close."""
-        self.config.app.state.closing.set()  # type: ignore[union-attr]  # streams would go on for ever
+        """Streams end, which would go on for ever; then sessions, so that whoever waits for one is answered."""
+        self.config.app.state.closing.set()  # type: ignore[union-attr]
         await self._relay.close()
         await super().shutdown(sockets)
 

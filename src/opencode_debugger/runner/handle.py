@@ -138,10 +138,6 @@ class ChildHandle:
     def is_ending(self, value: bool) -> None:
         self._is_ending = value
 
-    @property
-    def is_open(self) -> bool:
-        return self.family.is_open
-
     async def call(self, method: str, params: dict[str, Any] | None = None) -> bytes:
         return await self.family.call(method, params, self.session_id)
 
