@@ -11,7 +11,8 @@ import sys
 import time
 import urllib.request
 
-RELAY = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:5679"
+RELAY = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("OPENCODE_DEBUG_API", "http://127.0.0.1:5679")
+RELAY = RELAY.removesuffix("/api/v1")
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "three_processes_program.py")
 MARK = "# @here"
 PATIENCE = 60

@@ -250,6 +250,7 @@ def test_a_child_is_a_session_with_the_breakpoints_of_its_parent(api: Api, sessi
     (event,) = spawns(session)
     assert (event["debuggable"], event["session_id"], event["pid"]) == (True, one.id, info["pid"])
     assert session.get("/status")["status"] == "running"
+    assert session.get("/report", wait=0.2)["paused_children"] == [one.id]
     assert one.step("over")["stop_reason"] == "step"
     assert one.resume()["exit_code"] == 42
     page = one.get("/output")

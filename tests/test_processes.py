@@ -62,6 +62,15 @@ def test_what_cannot_be_attached_to_says_why(api: Api, program: Write, session: 
     assert (runner["attachable"], runner["session_id"]) == (False, session.id)
 
 
+def test_a_launched_program_is_found_by_its_name(api: Api, session: Session, program: Write) -> None:
+    path = program("import sys, time\nprint(sys.argv, flush=True)\ntime.sleep(30)\n", "nightly job.py")
+    pid = session.launch(path, args=["--fast"], wait=False)["pid"]
+    session.wait_for_output("--fast")
+    assert session.output() == f"{[str(path), '--fast']}\n"
+    (found,) = [item for item in listed(api, filter="nightly job.py").values() if item["pid"] == pid]
+    assert found["command"].endswith("nightly job.py --fast")
+
+
 def test_programs_of_sessions_carry_the_session(api: Api, session: Session, program: Write) -> None:
     script = program(
         """

@@ -503,6 +503,38 @@ def test_with_stop_scope_thread_the_others_run_on(debugged: Session, program: Wr
     assert debugged.output() == "ticking\nover\n"
 
 
+def test_what_changed_is_told_of_each_thread_for_itself(session: Session, program: Write) -> None:
+    path = program(
+        """
+        import threading
+
+        def work(start):
+            value = start
+            for _ in range(2):
+                value += 1  # @here
+
+        threads = [threading.Thread(target=work, args=(n * 100,)) for n in (1, 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """
+    )
+    session.break_at(path, "here")
+    session.post("/watch", {"expression": "value"})
+    seen: dict[int, list[object]] = {}
+    stop = session.launch(path, stop_scope="thread")
+    while stop["status"] == "paused":
+        watch = stop["watches"][0]
+        changed = {change["name"]: change["old"] for change in stop["changes"]}
+        seen.setdefault(stop["thread_id"], []).append((changed.get("value"), watch.get("old"), watch["value"]))
+        stop = session.resume()
+    assert sorted(map(str, seen.values())) == [
+        "[(None, None, '100'), ('100', '100', '101')]",
+        "[(None, None, '200'), ('200', '200', '201')]",
+    ]
+
+
 def test_stop_scope_is_the_sessions_unless_the_launch_says_otherwise(api: Api, program: Write) -> None:
     path = program(TICKING.replace("over = {}, False", "over = {}, True"))
     for launch, halts in (({}, False), ({"stop_scope": "all"}, True)):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..adapters.base import Arrival
 from ..adapters.watched import Watched
 from ..errors import RelayError
-from .state import ENDED
+from .state import ENDED, State
 
 if TYPE_CHECKING:
     from .session import Session
@@ -172,6 +172,14 @@ class Family:
         message = f"Subprocess spawned and attached as session {child.id}."
         self._announce(parent, about["pid"], _command(about), child.id, message)
         self._forget_the_oldest()
+
+    def paused_children(self, session: Session) -> list[str]:
+        """Children of a session, and theirs, that stand at a stop."""
+        return [id for id, child in self.members.items() if child.state is State.PAUSED and self._descends(id, session)]
+
+    def _descends(self, id: str, session: Session) -> bool:
+        parent = self._parents.get(id)
+        return parent is not None and (parent == session.id or self._descends(parent, session))
 
     def _parent_of(self, about: dict[str, Any]) -> Session:
         """The session of the process that started it, or the program's if that is not debugged."""

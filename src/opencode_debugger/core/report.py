@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,6 +22,9 @@ NATIVE = "Nothing was entered: what line {line} calls is native code, or code th
 STACK_TOP = 5
 LOCALS_MAX = 50
 OUTPUT_LINES = 50
+CHILDREN = 20
+THREADS = 100
+"""of which it is known what the last report said"""
 
 
 class Reporter:
@@ -35,8 +39,10 @@ class Reporter:
         self._session_id = session_id
         self._default_budget = default_budget
         self._shown_output = 0
-        self._last_place: tuple[Any, ...] | None = None
-        self._last_locals: dict[str, str] = {}
+        self._last: dict[int, tuple[Any, dict[str, str]]] = {}
+        """by thread: where the last report of it was, and its locals"""
+        self.paused_children: Callable[[], list[str]] = list
+        """sessions of children that stand at a stop, for whom the program may be waiting"""
 
     async def report(
         self, outcome: Outcome | None, fields: list[str] | None = None, budget: int | None = None
@@ -59,6 +65,8 @@ class Reporter:
         prompt = self._input.prompt()
         if prompt is not None:
             report["waiting_for_input"] = {"prompt": prompt[-(budget // 4) :]}
+        if children := self.paused_children():
+            report["paused_children"] = children[:CHILDREN]
         return report
 
     async def _stopped(self, stop: Stop, wanted: frozenset[str], budget: int) -> dict[str, Any]:
@@ -127,13 +135,15 @@ class Reporter:
                 _omit(report, f"{hidden} more locals", GET["locals"])
 
     def _changes(self, stop: Stop, variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Against the last report, if it was from the same thread and function."""
+        """Against the last report of the thread, if it was in the same function."""
         place = stop.location or {}
-        here = (stop.thread_id, place.get("path"), place.get("function"))
+        here = (place.get("path"), place.get("function"))
         values = {variable["name"]: variable["value"] for variable in variables}
-        before, self._last_locals = self._last_locals, values
-        same, self._last_place = here == self._last_place, here
-        if not same:
+        there, before = self._last.pop(stop.thread_id, (None, {}))
+        while len(self._last) >= THREADS:
+            del self._last[next(iter(self._last))]
+        self._last[stop.thread_id] = (here, values)
+        if here != there:
             return []
         return [
             {"name": name, "old": before.get(name), "new": value}

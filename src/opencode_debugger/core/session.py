@@ -70,6 +70,7 @@ class Session:
         self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
         self.operations = self._operations()
         self.family.listen()
+        reporter.paused_children = lambda: self.family.paused_children(self)
 
     def _parts(self) -> Parts:
         """What goes along when the session is cloned or exported, besides configuration and launch."""

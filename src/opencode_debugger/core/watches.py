@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from ..adapters.base import Adapter
 from ..errors import RelayError
@@ -14,8 +14,19 @@ from .state import State
 from .stops import Stop
 
 MOST = 50
+THREADS = 100
+"""of which it is known what the last report said"""
 LIST_BUDGET = 50_000
 SHOWN = ("value", "type", "variables_reference", "named_variables", "indexed_variables", "length", "truncated", "error")
+
+
+class Seen(NamedTuple):
+    """What the last report of a thread said."""
+
+    stop: Stop
+    said: str
+    before: str | None
+    """what the report of the stop before that said"""
 
 
 @dataclass
@@ -24,11 +35,8 @@ class Watch:
     expression: str
     name: str
     has_side_effects: bool
-    seen: str | None = None
-    """what the last report said"""
-    before: str | None = None
-    """what the report of the stop before that said"""
-    seen_at: Stop | None = None
+    seen: dict[int, Seen] = field(default_factory=dict)
+    """by thread"""
 
     def to_dict(self) -> dict[str, Any]:
         """What the expression may do is told with it: it is evaluated at each stop."""
@@ -42,11 +50,13 @@ class Watch:
     def look(self, stop: Stop, row: dict[str, Any]) -> dict[str, Any]:
         """The row of a report: marked when it says something else than at the last stop."""
         said = row["value"] if "value" in row else row["error"]
-        if self.seen_at is not stop:
-            self.before, self.seen_at = self.seen, stop
-        self.seen = said
-        if self.before is not None and self.before != said:
-            return {**self.row(row), "changed": True, "old": self.before}
+        last = self.seen.pop(stop.thread_id, None)
+        while len(self.seen) >= THREADS:
+            del self.seen[next(iter(self.seen))]
+        before = None if last is None else last.before if last.stop is stop else last.said
+        self.seen[stop.thread_id] = Seen(stop, said, before)
+        if before is not None and before != said:
+            return {**self.row(row), "changed": True, "old": before}
         return self.row(row)
 
     def row(self, row: dict[str, Any]) -> dict[str, Any]:

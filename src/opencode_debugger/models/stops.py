@@ -48,6 +48,9 @@ class StopReport(Described):
     waiting_for_input: WaitingForInput | None = doc(
         "When the running program waits for its stdin: that ended the wait."
     )
+    paused_children: list[str] | None = doc(
+        "Of a running program: sessions of children that stand at a stop. It may be waiting for them."
+    )
     message: str | None = doc(
         "More about a wait that ended too early, or about a thread that runs while others are halted."
     )

@@ -183,7 +183,9 @@ def hide_own_frames(debugger_folder: str) -> None:
 
 
 def main() -> None:
-    begin(json.loads(os.environ.pop("OPENCODE_DEBUG_LAUNCH")))()
+    config = json.loads(os.environ.pop("OPENCODE_DEBUG_LAUNCH"))
+    del sys.argv[1 : 1 + config["shown"]]
+    begin(config)()
 
 
 def begin(config: Any) -> Any:

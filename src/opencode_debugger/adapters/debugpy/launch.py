@@ -103,7 +103,12 @@ async def connection(callback: CallBack, program: Program, timeout: float) -> Ch
 
 def command(interpreter: str, spec: LaunchSpec) -> list[str]:
     # Frozen modules would keep the debugger from seeing some of the standard library.
-    return [interpreter, "-Xfrozen_modules=off", *spec.interpreter_args, str(LAUNCHER), *spec.args]
+    return [interpreter, "-Xfrozen_modules=off", *spec.interpreter_args, str(LAUNCHER), *_shown(spec), *spec.args]
+
+
+def _shown(spec: LaunchSpec) -> list[str]:
+    """What is run, for people who look at the list of processes; the launcher takes it away."""
+    return {"file": [spec.target], "module": ["-m", spec.target]}.get(spec.kind, ["-c"])
 
 
 def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_reference: int) -> dict[str, str]:
@@ -115,6 +120,7 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
         "inside": str(INSIDE),
         "kind": spec.kind,
         "target": spec.target,
+        "shown": len(_shown(spec)),
         "first_reference": first_reference,
         "subprocesses": spec.debug_subprocesses,
         "launcher": str(CHILD_LAUNCHER),
