@@ -228,7 +228,9 @@ def test_a_child_is_a_session_with_the_breakpoints_of_its_parent(api: Api, sessi
     (one,) = family(session, 1)
     stop = stopped(one)
     assert (stop["current_location"]["function"], stop["watches"][0]["value"]) == ("double", "42")
-    assert one.get()["config"]["stop_scope"] == "thread"
+    assert one.get()["config"]["stop_scope"] == session.get()["config"]["stop_scope"] == "thread"
+    error = refusal(400, "NOT_SUPPORTED", api.request, "PATCH", f"/sessions/{one.id}", {"timeout_minutes": 3})
+    assert session.id in error.details["suggestion"]
     assert one.evaluate("number + 1")["result"] == "22"
     (row,) = one.get("/breakpoints")["breakpoints"]
     assert (row["id"], row["condition"], row["hit_count"]) == (before[0]["id"], "number == 21", 1)

@@ -114,6 +114,16 @@ def test_a_program_with_many_threads_at_breakpoints_runs_to_its_end_when_it_is_l
     wait_until(lambda: session.get()["exit_code"] == 0)
 
 
+def test_a_program_that_is_let_go_at_once_runs_all_the_same(api: Api, program: Write) -> None:
+    path = program("import time\ntime.sleep(0.3)\nprint('done')\n")
+    for _ in range(5):
+        with api.session() as session:
+            session.launch(path, wait=False)
+            assert session.post("/detach")["detached"] is True
+            session.wait_for_output("done")
+            assert session.output("stderr") == ""
+
+
 def test_hit_counts_are_known_after_a_detach(session: Session, counting: Path) -> None:
     session.break_at(counting, "here", hit_condition=">=5")
     session.launch(counting, cwd=str(counting.parent))
@@ -285,6 +295,22 @@ def test_a_restart_that_fails_leaves_an_ended_session_that_can_be_restarted(
     (tmp_path / "broken" / "sitecustomize.py").unlink()
     assert session.post("/restart")["status"] == "running"
     wait_until(lambda: session.output() == "up\nup\n")
+
+
+def test_a_breakpoint_by_text_follows_its_text_through_an_edit(session: Session, program: Write) -> None:
+    text = "def work(a):\n    b = a + 1\n    return b\n\nprint(work(1))\n"
+    path = program(text)
+    placed = session.post("/breakpoints", {"file": str(path), "text": "return b"})
+    assert session.launch(path)["current_location"]["line"] == 3
+    path.write_text("# one\n# two\n" + text)
+    again = session.post("/restart", {"wait": 30})
+    assert (again["current_location"]["line"], again["hit_breakpoint_ids"]) == (5, [placed["breakpoint_id"]])
+    (row,) = session.get("/breakpoints")["breakpoints"]
+    assert (row["line"], row["text"], row["verified"]) == (5, "return b", True)
+    path.write_text("# one\n# two\n# three\n# four\n# five\nprint('other')\n")
+    assert session.post("/restart", {"wait": 30})["status"] == "terminated"
+    (row,) = session.get("/breakpoints")["breakpoints"]
+    assert (row["line"], row["verified"], row.get("text")) == (5, False, None)
 
 
 def test_an_attached_program_cannot_be_launched_again(session: Session, program: Write) -> None:

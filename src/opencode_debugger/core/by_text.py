@@ -33,7 +33,7 @@ async def find_line(path: str, text: str, occurrence: int | None, adapter: Adapt
     chosen = (occurrence or 1) - 1
     if chosen < len(matches) and (occurrence is not None or len(matches) == 1):
         number = matches[chosen]
-        return number, _shown(lines[number - 1])
+        return number, shown(lines[number - 1])
     raise _not_found(path, wanted, occurrence, lines, matches, code)
 
 
@@ -50,7 +50,7 @@ def _not_found(
         message = f"Only {len(matches)} line{'s' * (len(matches) > 1)} contain{'s' * (len(matches) == 1)} {quoted}"
         advice = f"Give an occurrence from 1 to {len(matches)}"
     numbers = matches[:CANDIDATES] or _similar(text, lines, code)
-    candidates: list[dict[str, Any]] = [{"line": number, "text": _shown(lines[number - 1])} for number in numbers]
+    candidates: list[dict[str, Any]] = [{"line": number, "text": shown(lines[number - 1])} for number in numbers]
     return RelayError(
         "BREAKPOINT_INVALID_LINE",
         message,
@@ -76,5 +76,5 @@ def _similar(text: str, lines: list[str], code: set[int]) -> list[int]:
     return [number for _, number in sorted(scored)[:CANDIDATES]]
 
 
-def _shown(line: str) -> str:
+def shown(line: str) -> str:
     return line.strip()[:TEXT_LIMIT]

@@ -11,8 +11,10 @@ from typing import Any
 from ..adapters.base import Adapter
 from ..errors import RelayError, invalid_parameter
 from .breakpoints import Breakpoint, BreakpointTable, examine, require_found
+from .by_text import shown
 from .debuggee import Debuggee
 from .exception_breakpoints import ExceptionPlacement, draft_of
+from .source import read_lines
 from .state import LIVE
 
 FILE_WATCH = 1.0
@@ -65,6 +67,27 @@ class Placement:
     def use_root(self, project_root: str | None) -> None:
         self._root = project_root or "/"
         self._table.project_root = project_root
+
+    async def look_again(self) -> None:
+        """Files change between two runs: breakpoints by text are where the text is now, lines are judged anew."""
+        async with self.changing:
+            for bp in self._table.all():
+                if bp.text is not None:
+                    with contextlib.suppress(RelayError):
+                        await self._find_again(bp)
+        await self.judge_again()
+
+    async def _find_again(self, old: Breakpoint) -> None:
+        lines = [shown(line) for line in read_lines(old.path)]
+        if lines[old.line - 1 : old.line] == [old.text]:
+            return
+        found = [number for number, line in enumerate(lines, 1) if line == old.text]
+        line = min(found, key=lambda number: abs(number - old.line), default=old.line)
+        (new,) = await self._table.check([_as_item(old) | {"line": line}], False, self._adapter)
+        self._table.require_room(old, new)
+        new.text = old.text if found else None
+        self._table.replace(old, new)
+        self._announce(new, "changed")
 
     async def judge_again(self) -> None:
         """Another interpreter may see other lines."""

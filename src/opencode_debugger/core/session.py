@@ -161,7 +161,7 @@ class Session:
                 "pythonpath": self.config.pythonpath,
                 "timeout_minutes": round(self.lifetime.timeout / 60, 2),
                 "stop_on_entry": self.config.stop_on_entry,
-                "stop_scope": self.config.stop_scope,
+                "stop_scope": self.config.stop_scope if self.state is State.CREATED else self.debuggee.stop_scope,
             },
             "program": self.starting.program,
             "attached": self.starting.attached,
@@ -195,6 +195,13 @@ class Session:
     # Its configuration, to change and to take elsewhere.
 
     async def update(self, **changes: Any) -> dict[str, Any]:
+        root = self.family.root
+        if root is not self and "timeout_seconds" in changes:
+            raise RelayError(
+                "NOT_SUPPORTED",
+                "Cannot change timeout_minutes: a child's session lasts as long as that of the program",
+                suggestion=f"PATCH /api/v1/sessions/{root.id}",
+            )
         await self.changes.apply(changes)
         self.debuggee.touch()
         return self.info()

@@ -116,6 +116,7 @@ class Starting:
             await self._adapter.terminate(GRACE)  # it may be alive without its debugger
             previous = self._debuggee.end
             assert previous is not None
+            await self._placement.look_again()
             run = self._debuggee.begin_again(previous)
             try:
                 await self._start(spec, stop_on_exception)

@@ -6,6 +6,7 @@ to tell the difference: its own __main__, sys.argv, sys.path, environment and tr
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import io
@@ -96,7 +97,8 @@ def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
         warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded", DeprecationWarning)
     threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]  # the debugger's threads took numbers
     if not config.get("command"):
-        debugpy.wait_for_client()
+        with contextlib.suppress(RuntimeError):  # if whoever it was has gone already, it runs without a debugger
+            debugpy.wait_for_client()
 
 
 def new_main(**attributes: Any) -> Any:
