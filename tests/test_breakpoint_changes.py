@@ -180,6 +180,6 @@ def test_plain_breakpoints_count_every_hit_of_every_thread(session: Session, pro
     seen = 0
     while stop["status"] == "paused":
         seen += 1
-        assert listed(session)["bp_1"]["hit_count"] == seen
+        assert listed(session)["bp_1"]["hit_count"] >= seen  # others may have come there that were not told yet
         stop = session.resume()
-    assert seen == 9
+    assert seen == listed(session)["bp_1"]["hit_count"] == 9
