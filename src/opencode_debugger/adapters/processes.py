@@ -145,9 +145,9 @@ class Program:
             os.killpg(self.pid, number)
 
     async def end(self, grace: float) -> None:
-        """Asks, then insists."""
+        """Asks, if there is time for that, then insists."""
         for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 10.0)):
-            if self.is_alive:
+            if self.is_alive and patience:
                 self.send_signal(number)
                 await asyncio.wait([self.ended], timeout=patience)
 
