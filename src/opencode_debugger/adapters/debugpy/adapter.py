@@ -35,7 +35,6 @@ from . import interpreter as interpreters
 from . import launch as launching
 from . import ports, target
 from .arrivals import ChildArrival
-from .inside.names import Name
 from .looking import Looking
 from .marks import Marks, found
 from .probe import Probe
@@ -556,6 +555,8 @@ class DebugpyAdapter(Looking):
 
     async def find_function(self, path: str, name: str) -> list[int]:
         """The first lines inside of the functions of that name in a file."""
+        from .inside.names import Name  # here, because it brings the whole package along, which is for programs
+
         wanted = Name(name)
         listed = (await self.examine(path)).get("functions", ())
         return [line for qualname, line in listed if wanted.match(qualname, set(), path, is_own=True) == "yes"]
