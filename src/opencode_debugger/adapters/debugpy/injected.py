@@ -150,20 +150,9 @@ def work(sock: Any, config: Dict[str, Any]) -> None:
         answer = {"refused": str(error)}
     except BaseException as error:
         answer = {"failed": "%s: %s" % (type(error).__name__, error)}
-    forget_dummies(threading)
     with contextlib.suppress(OSError):
         sock.sendall(json.dumps(answer).encode("ascii"))
         sock.close()
-
-
-def forget_dummies(threading: Any) -> None:
-    """Threads that Python did not start get a stand-in, which would complain if it were here until the very end."""
-    known = threading._active.get(threading.get_ident())
-    if isinstance(known, threading._DummyThread):
-        del threading._active[threading.get_ident()]
-    local = getattr(threading, "_thread_local_info", None)
-    if local is not None:
-        vars(local).pop("_track_dummy_thread_ref", None)
 
 
 def main(sock: Any, config: Dict[str, Any]) -> None:
@@ -171,7 +160,6 @@ def main(sock: Any, config: Dict[str, Any]) -> None:
     thread = threading.Thread(target=work, args=(sock, config), name="opencode-debugger")
     thread.daemon = thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True
     thread.start()
-    forget_dummies(threading)
 
 
 if __name__ == "_ocdb_injected":

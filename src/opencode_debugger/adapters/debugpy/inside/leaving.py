@@ -25,6 +25,21 @@ def install() -> None:
             stop_tracing()
 
     pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
+    _part_quietly(getattr(threading, "_DeleteDummyThreadOnDel", None))
+
+
+def _part_quietly(stand_in: Any) -> None:
+    """From 3.12 on, what stands in for a thread of ours looks for a lock that is gone when the program ends first."""
+    if stand_in is None:
+        return
+
+    def __del__(self: Any, lock: Any = threading._active_limbo_lock, active: Any = threading._active) -> None:  # type: ignore[attr-defined]
+        with lock:
+            if active.get(self._tident) is self._dummy_thread:
+                active.pop(self._tident, None)
+
+    __del__.__code__ = __del__.__code__.replace(co_filename=threading.__file__)
+    stand_in.__del__ = __del__
 
 
 def stop_tracing() -> None:
