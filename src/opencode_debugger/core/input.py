@@ -45,8 +45,8 @@ class Input:
             raise RelayError(
                 "NOT_SUPPORTED",
                 "This session did not start the program: its stdin is not ours to write to",
-                suggestion="Write to it where it was started; a child reads what is sent to the session in its "
-                "output_session_id",
+                suggestion="Write to it where it was started, or launch it in a session; a child reads what is sent to "
+                "the session in its output_session_id",
             )
         return stdin
 

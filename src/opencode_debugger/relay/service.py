@@ -74,7 +74,7 @@ class Held:
             **self.info,
             "status": "failed",
             "reason": "the process that held this session ended unexpectedly",
-            "expires_at": timestamp(self.lost_at + self.timeout),
+            "expires_at": timestamp((self.lost_at or time.time()) + self.timeout),
         }
 
 
@@ -411,11 +411,11 @@ class Relay:
             return self._call_lost(held, operation)
         try:
             answer = await held.handle.call(operation, params)
-        except RelayError:
+        except RelayError as error:
             if held.handle.is_ending:
                 self._find(session_id)  # it has expired in the meantime: say that
-            if held.is_lost and operation in LOOKS:
-                return self._call_lost(held, operation)
+            if operation in LOOKS and error.code == "DEBUGPY_ERROR":
+                return self._call_lost(held, operation)  # its runner has just died
             raise
         if held.project_root is not None and operation in CHANGES_BREAKPOINTS:
             await asyncio.to_thread(self._remember_breakpoints, held.project_root, operation, answer)
