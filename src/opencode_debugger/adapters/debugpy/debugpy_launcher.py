@@ -6,7 +6,6 @@ to tell the difference: its own __main__, sys.argv, sys.path, environment and tr
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.util
 import io
@@ -70,6 +69,20 @@ class Impatient:
         pass
 
 
+class Gone:
+    """Ends the wait for the runner's word when it has gone without one: the program runs without a debugger then."""
+
+    def __init__(self, py_db: Any) -> None:
+        self.py_db = py_db
+        self.is_over = False
+
+    def is_set(self) -> bool:
+        return self.is_over or bool(self.py_db.pydb_disposed)
+
+    def set(self) -> None:
+        self.is_over = True
+
+
 def end_quickly(pydevd: Any) -> None:
     """pydevd waits half a second for a reader that cannot end; only the writer has something left to do."""
 
@@ -97,8 +110,9 @@ def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
         warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded", DeprecationWarning)
     threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]  # the debugger's threads took numbers
     if not config.get("command"):
-        with contextlib.suppress(RuntimeError):  # if whoever it was has gone already, it runs without a debugger
-            debugpy.wait_for_client()
+        py_db = pydevd.get_global_debugger()
+        if py_db is not None:
+            py_db.block_until_configuration_done(cancel=Gone(py_db))
 
 
 def new_main(**attributes: Any) -> Any:
