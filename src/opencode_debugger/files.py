@@ -19,6 +19,11 @@ T = TypeVar("T")
 UNREADABLE = (OSError, msgspec.MsgspecError, ValueError, TypeError, KeyError, RecursionError)
 
 
+def is_inside(path: str, folder: str) -> bool:
+    """Whether it is the folder, or in it, as both are spelled."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
 def make_folder(path: Path) -> None:
     """Make the folder and its missing parents, for the user's eyes only."""
     if path.is_dir():

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import RelayError
 from .debuggee import Debuggee
-from .inspection import in_frame
+from .inspection import in_frame, reference_gone
 
 LIMIT = 20_000
 CHANGED = "The program stored something else than was given: this is what it has now"
@@ -24,11 +24,7 @@ async def set_variable(
     async with in_frame(debuggee, "set_variable", frame_id, thread_id) as (adapter, frame):
         answer = await adapter.set_variable(frame, variables_reference, name, value, LIMIT, timeout)
     if answer.get("missing") == "reference":
-        raise RelayError(
-            "VARIABLE_NOT_FOUND",
-            f"Variables reference {variables_reference} does not exist any more",
-            variables_reference=variables_reference,
-        )
+        raise reference_gone(variables_reference)
     return {"variables_reference_of": variables_reference, **_outcome(answer, name, name, value, timeout)}
 
 

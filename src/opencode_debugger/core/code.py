@@ -7,6 +7,7 @@ import stat
 from typing import Any
 
 from ..errors import RelayError, invalid_parameter
+from ..files import is_inside
 from . import inspection, source
 from .debuggee import LIBRARY, Debuggee
 from .settings import Config
@@ -94,7 +95,7 @@ class Code:
     async def _is_ours(self, path: str) -> bool:
         """Where links lead decides: one in the project does not open the rest of the disk."""
         real = os.path.realpath(path)
-        if self._config.project_root is not None and _is_inside(real, os.path.realpath(self._config.project_root)):
+        if self._config.project_root is not None and is_inside(real, os.path.realpath(self._config.project_root)):
             return True
         script = (self._starting.program or {}).get("script")
         known = {script, *self._debuggee.modules, *self._frame_paths()}
@@ -131,10 +132,6 @@ async def exception(debuggee: Debuggee) -> dict[str, Any]:
 
 def _path_of(frame: dict[str, Any]) -> str | None:
     return (frame.get("source") or {}).get("path")
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _problem(path: str) -> str | None:

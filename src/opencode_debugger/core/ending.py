@@ -10,6 +10,7 @@ from .state import LIVE
 from .stops import DETACHED, End
 
 GRACE = 2.0
+"""Seconds for a program that is asked to end."""
 
 
 class Ending:

@@ -99,12 +99,16 @@ async def variables(
     async with in_frame(debuggee, "variables", frame_id, thread_id) as (adapter, frame):
         answer = await adapter.children(frame, variables_reference, {**page, "limit_total": VALUE_BUDGET})
     if answer.get("missing"):
-        raise RelayError(
-            "VARIABLE_NOT_FOUND",
-            f"Variables reference {variables_reference} does not exist any more",
-            variables_reference=variables_reference,
-        )
+        raise reference_gone(variables_reference)
     return answer
+
+
+def reference_gone(variables_reference: int) -> RelayError:
+    return RelayError(
+        "VARIABLE_NOT_FOUND",
+        f"Variables reference {variables_reference} does not exist any more",
+        variables_reference=variables_reference,
+    )
 
 
 async def children(debuggee: Debuggee, variables_reference: int, **page: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..files import is_inside
 from .settings import Config
 
 Place = Callable[[str], str]
@@ -30,7 +31,7 @@ def relative_to(root: str | None) -> Place:
 
     def place(path: str) -> str:
         for base, whole in ((root, path), (os.path.realpath(root or ""), os.path.realpath(path))):
-            if root and base and (whole == base or whole.startswith(base.rstrip(os.sep) + os.sep)):
+            if root and base and is_inside(whole, base):
                 return os.path.relpath(whole, base)
         return path
 

@@ -14,7 +14,7 @@ from .inspection import describe_frame
 from .source import excerpt
 from .state import State
 from .stops import End, Outcome, Stop
-from .watches import Watches
+from .watches import THREADS, Watches
 
 SECTIONS = ("source", "locals", "changes", "watches", "stack", "exception", "breakpoints", "return_value", "output")
 VALUES = frozenset({"locals", "changes", "watches", "return_value"})
@@ -23,8 +23,6 @@ STACK_TOP = 5
 LOCALS_MAX = 50
 OUTPUT_LINES = 50
 CHILDREN = 20
-THREADS = 100
-"""of which it is known what the last report said"""
 
 
 class Reporter:

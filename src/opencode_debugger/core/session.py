@@ -16,7 +16,7 @@ from .breakpoints import BreakpointTable
 from .changes import Changes
 from .code import Code, exception
 from .debuggee import Debuggee
-from .ending import Ending
+from .ending import GRACE, Ending
 from .events import EventLog, timestamp
 from .execution import Execution
 from .family import Family
@@ -34,7 +34,6 @@ from .stops import End
 from .travel import Travel
 from .watches import Watches
 
-GRACE = 2.0
 SHOWN = ("script", "module", "command")
 """of a program, in lists"""
 

@@ -13,6 +13,7 @@ from ..adapters.debugpy.environments import ACTIVATED, activation, find_environm
 from ..adapters.stdin import LONGEST_QUEUE
 from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
+from .ending import GRACE
 from .execution import Execution, Wait
 from .placement import Placement
 from .report import check_fields
@@ -24,7 +25,6 @@ from .stops import DETACHED, End
 LAST_WORDS = 20
 MULTIPROCESSING = "from multiprocessing.spawn import "
 """How it starts the parent's program again in a child."""
-GRACE = 2.0
 RESTARTED = "restarted"
 SETTLE = 0.5
 """A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""

@@ -15,7 +15,7 @@ from .stops import Stop
 
 MOST = 50
 THREADS = 100
-"""of which it is known what the last report said"""
+"""of which it is known what the last report said, here and in report"""
 LIST_BUDGET = 50_000
 SHOWN = ("value", "type", "variables_reference", "named_variables", "indexed_variables", "length", "truncated", "error")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..adapters.debugpy.environments import find_environment
 from ..errors import RelayError
+from ..files import is_inside
 from ..models.envelope import now
 from ..models.portable import FORMAT, VERSION
 from .checks import existing_folder
@@ -52,7 +53,7 @@ class Import:
         if self.root is None:
             raise _invalid(field, "Path must be absolute: the document has no project_root", path)
         placed = os.path.normpath(os.path.join(self.root, path))
-        if placed != self.root and not placed.startswith(self.root.rstrip(os.sep) + os.sep):
+        if not is_inside(placed, self.root):
             raise _invalid(field, "The path leads out of the project", path)
         return placed
 
