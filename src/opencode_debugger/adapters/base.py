@@ -138,6 +138,10 @@ class StopEvent:
     """in the order in which the program reported its stops"""
     after: int = 0
     """serial of the last Go that came before it"""
+    data_hit: dict[str, Any] | None = None
+    """number of the data breakpoint, and as text the old and the new value if it was changed"""
+    note: str | None = None
+    """what else the debugger says about it"""
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,7 @@ class Listener(Protocol):
         """Told as an event: what became of a breakpoint when a library or a function was loaded."""
 
     def on_hits(self, hits: dict[int, int]) -> None: ...
+    def on_data_gone(self, number: int, why: str) -> None: ...
     def on_spawned(self, notice: dict[str, Any]) -> None: ...
     def on_child(self, arrival: Arrival) -> None: ...
     def is_expecting(self) -> bool: ...
@@ -286,6 +291,14 @@ class Adapter(Protocol):
         """`address` (hexadecimal), `data` (bytes, as far as they can be read) and `unreadable` (how many cannot)"""
         ...
 
+    async def address_of(self, frame: int, expression: str) -> str:
+        """Where a pointer or an array points to; of anything else, where it is."""
+        ...
+
+    async def instruction(self, frame: int) -> str:
+        """The address at which a frame is."""
+        ...
+
     async def write_memory(self, address: str, offset: int, data: bytes) -> dict[str, Any]: ...
     async def disassemble(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
         """Instructions: address, bytes, text and, where known, symbol, path and line; `offset` counts them too."""
@@ -295,6 +308,7 @@ class Adapter(Protocol):
         """All that there are to be; new ones are expressions of that frame."""
         ...
 
+    async def record(self, enabled: bool) -> dict[str, Any]: ...
     async def reverse(self, kind: str, thread_id: int, go: Go | None = None) -> None:
         """Backwards, as far as it was recorded: stepBack or reverseContinue."""
         ...

@@ -14,10 +14,11 @@ from ..adapters.base import Adapter
 from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..adapters.switch import Switch
 from ..errors import RelayError
-from . import assigning, hints, inspection, threads
+from . import assigning, hints, inspection, machine, threads
 from .breakpoints import BreakpointTable
 from .changes import Changes
 from .code import Code, exception
+from .data_breakpoints import DataPlacement
 from .debuggee import Debuggee
 from .ending import GRACE, Ending
 from .events import EventLog, timestamp
@@ -95,6 +96,7 @@ class Session:
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
         """By the names under which relay and doors know them."""
+        data = DataPlacement(self.debuggee)
         return {
             "info": self.info,
             "status": self.status,
@@ -124,6 +126,15 @@ class Session:
             "step_until": self.travel.step_until,
             "step_targets": self.travel.step_targets,
             "run_to": self.travel.run_to,
+            "step_back": partial(self.execution.back, "step_back"),
+            "reverse_continue": partial(self.execution.back, "reverse_continue"),
+            "record": self.execution.record,
+            "read_memory": partial(machine.read_memory, self.debuggee),
+            "write_memory": partial(machine.write_memory, self.debuggee),
+            "disassemble": partial(machine.disassemble, self.debuggee),
+            "set_data_breakpoint": data.put,
+            "list_data_breakpoints": data.listed,
+            "remove_data_breakpoints": data.remove,
             "report": self.execution.report,
             "stdin": self.execution.stdin,
             "threads": partial(threads.threads, self.debuggee),
