@@ -59,7 +59,7 @@ class Offered:
     async def read_memory(self, address: str, offset: int, count: int) -> dict[str, Any]:
         raise self.refusal("memory")
 
-    async def write_memory(self, address: str, offset: int, data: bytes) -> dict[str, Any]:
+    async def write_memory(self, address: str, offset: int, data: bytes | bytearray) -> dict[str, Any]:
         raise self.refusal("write_memory")
 
     async def disassemble(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import binascii
+import re
 from typing import Any
 
 from ..adapters.base import Adapter
@@ -10,19 +10,21 @@ from ..errors import RelayError
 from .debuggee import Debuggee
 from .inspection import in_frame
 
-Place = dict[str, Any]
-"""address or expression, and the frame in which an expression is meant"""
+NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
 
 
-async def read_memory(debuggee: Debuggee, offset: int = 0, count: int = 256, **place: Any) -> dict[str, Any]:
-    async with in_frame(debuggee, "read_memory", place.pop("frame_id", 0), place.pop("thread_id", None)) as (
-        adapter,
-        frame,
-    ):
-        address = await _address(adapter, frame, **place)
-        found = await adapter.read_memory(address, offset, count)
+async def read_memory(
+    debuggee: Debuggee,
+    address: str,
+    offset: int = 0,
+    count: int = 256,
+    frame_id: int = 0,
+    thread_id: int | None = None,
+) -> dict[str, Any]:
+    async with in_frame(debuggee, "read_memory", frame_id, thread_id) as (adapter, frame):
+        found = await adapter.read_memory(await _address(adapter, frame, address), offset, count)
     data: bytes = found["data"]
-    if not data and count:
+    if not data:
         raise RelayError(
             "INVALID_PARAMETER",
             f"There is no memory at {found['address']} that can be read",
@@ -39,35 +41,40 @@ async def read_memory(debuggee: Debuggee, offset: int = 0, count: int = 256, **p
     }
 
 
-async def write_memory(debuggee: Debuggee, bytes: str, offset: int = 0, **place: Any) -> dict[str, Any]:
-    data = binascii.unhexlify("".join(bytes.split()))
-    async with in_frame(debuggee, "write_memory", place.pop("frame_id", 0), place.pop("thread_id", None)) as (
-        adapter,
-        frame,
-    ):
-        address = await _address(adapter, frame, **place)
-        return await adapter.write_memory(address, offset, data)
+async def write_memory(
+    debuggee: Debuggee,
+    address: str,
+    bytes: str,
+    offset: int = 0,
+    frame_id: int = 0,
+    thread_id: int | None = None,
+) -> dict[str, Any]:
+    async with in_frame(debuggee, "write_memory", frame_id, thread_id) as (adapter, frame):
+        place = await _address(adapter, frame, address)
+        return await adapter.write_memory(place, offset, bytearray.fromhex(bytes))
 
 
 async def disassemble(
     debuggee: Debuggee,
-    frame_id: int = 0,
-    thread_id: int | None = None,
+    address: str | None = None,
     offset: int = 0,
     count: int = 20,
-    **place: Any,
+    frame_id: int = 0,
+    thread_id: int | None = None,
 ) -> dict[str, Any]:
     """Of the instruction at which a frame is, if nothing else is named."""
     async with in_frame(debuggee, "disassemble", frame_id, thread_id) as (adapter, frame):
         current = await adapter.instruction(frame)
-        address = await _address(adapter, frame, **place) if place else current
-        rows = await adapter.disassemble(address, offset, count)
+        begin = current if address is None else await _address(adapter, frame, address)
+        rows = await adapter.disassemble(begin, offset, count)
     here = int(current, 16)
     return {
-        "address": address,
+        "address": begin,
         "instructions": [{**row, "is_current": int(row["address"], 16) == here} for row in rows],
     }
 
 
-async def _address(adapter: Adapter, frame: int, address: str | None = None, expression: str | None = None) -> str:
-    return address if address is not None else await adapter.address_of(frame, expression or "")
+async def _address(adapter: Adapter, frame: int, given: str) -> str:
+    if NUMBER.fullmatch(given.strip()):
+        return hex(int(given, 0))
+    return await adapter.address_of(frame, given)

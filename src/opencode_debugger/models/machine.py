@@ -2,58 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import re
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 
 from .documented import Described, doc
-from .fields import Expression, Identifier, problem
-from .queries import Integer, PlainText, QueryModel, Whole
-from .requests import RequestModel, WaitOptions, exactly_one_of
+from .fields import Expression, Identifier, problem, without_nul
+from .queries import Integer, QueryModel, Whole
+from .requests import RequestModel, WaitOptions
 
-ADDRESS = "Address in memory, such as 0x7ffe0010."
-EXPRESSION = (
-    "Expression instead of an address: where a pointer or array points to, of anything else its own place in memory."
+ADDRESS = (
+    "Address in memory, such as 0x7ffe0010, or an expression: where a pointer or array points to, of anything else its "
+    "own place in memory."
 )
 OFFSET = "Bytes to add to the address."
 FRAME = "Frame in which the expression is meant: 0 is the top frame."
 THREAD = "Thread of the frame; the stopped thread if left out."
 
 MOST_BYTES = 65536
-Address = Annotated[str, StringConstraints(pattern=r"^(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})$")]
+Place = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(without_nul)]
 Signed = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
 
 def _whole_bytes(value: str) -> str:
-    try:
-        data = bytes.fromhex(value)
-    except ValueError:
-        raise problem("Must be hexadecimal digits, two for each byte, such as 2a00") from None
-    if not 0 < len(data) <= MOST_BYTES:
-        raise problem(f"Must be 1 to {MOST_BYTES} bytes")
+    if not re.fullmatch("([0-9a-fA-F]{2})+", value):
+        raise problem("Must be hexadecimal digits, two for each byte, such as 2a00")
     return value
 
 
-HexBytes = Annotated[str, Field(max_length=3 * MOST_BYTES), AfterValidator(_whole_bytes)]
-
-
-def _one_place(address: str | None, expression: str | None) -> None:
-    if (address is None) == (expression is None):
-        raise problem("Give either an address or an expression", "address")
+HexBytes = Annotated[
+    str,
+    Field(max_length=2 * MOST_BYTES),
+    AfterValidator(_whole_bytes),
+    WithJsonSchema({"type": "string", "pattern": "^([0-9a-fA-F]{2})+$", "maxLength": 2 * MOST_BYTES}),
+]
 
 
 class MemoryQuery(QueryModel):
-    address: Address | None = Field(None, description=ADDRESS, examples=["0x7ffe0010"])
-    expression: PlainText | None = Field(None, description=EXPRESSION, examples=["buffer"])
+    address: Place = Field(description=ADDRESS, examples=["buffer"])
     offset: Annotated[Signed, Whole] = Field(0, description=OFFSET)
     count: Annotated[int, Field(ge=1, le=MOST_BYTES), Whole] = Field(256, description="How many bytes.")
     frame_id: Integer = Field(0, description=FRAME)
     thread_id: Integer | None = Field(None, description=THREAD)
-
-    @model_validator(mode="after")
-    def one_place(self) -> Self:
-        _one_place(self.address, self.expression)
-        return self
 
 
 class Memory(Described):
@@ -65,24 +56,13 @@ class Memory(Described):
 
 
 class WriteMemoryRequest(RequestModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"expression": "buffer", "bytes": "48656c6c6f00"}],
-            **exactly_one_of("address", "expression"),
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"address": "buffer", "bytes": "48656c6c6f00"}]})
 
-    address: Address | None = Field(None, description=ADDRESS)
-    expression: Expression | None = Field(None, description=EXPRESSION)
+    address: Expression = Field(description=ADDRESS)
     offset: Signed = Field(0, description=OFFSET)
     bytes: HexBytes = Field(description="What to write, two hexadecimal digits for each byte.")
     frame_id: Identifier = Field(0, description=FRAME)
     thread_id: Identifier | None = Field(None, description=THREAD)
-
-    @model_validator(mode="after")
-    def one_place(self) -> Self:
-        _one_place(self.address, self.expression)
-        return self
 
 
 class MemoryWritten(Described):
@@ -91,20 +71,15 @@ class MemoryWritten(Described):
 
 
 class DisassemblyQuery(QueryModel):
-    address: Address | None = Field(None, description=ADDRESS + " The frame's own if left out.")
-    expression: PlainText | None = Field(None, description="Expression instead, such as the name of a function.")
+    address: Place | None = Field(
+        None, description="Address, or an expression such as the name of a function; where the frame is if left out."
+    )
     offset: Annotated[int, Field(ge=-1000, le=1000), Whole] = Field(
         0, description="Instructions to begin after it; negative: before it."
     )
     count: Annotated[int, Field(ge=1, le=1000), Whole] = Field(20, description="How many instructions.")
     frame_id: Integer = Field(0, description=FRAME)
     thread_id: Integer | None = Field(None, description=THREAD)
-
-    @model_validator(mode="after")
-    def one_place(self) -> Self:
-        if self.address is not None and self.expression is not None:
-            raise problem("Give an address or an expression, not both", "expression")
-        return self
 
 
 class Instruction(Described):
