@@ -22,6 +22,7 @@ from ..logs import configure
 from ..persistence.tokens import TokenStore
 from ..relay.lock import AlreadyRunning
 from ..relay.service import Relay
+from ..streams.wire import Wire
 from .tls import tls_context
 
 LOG = logging.getLogger(__name__)
@@ -120,8 +121,11 @@ def run(settings: Settings, listener: socket.socket, tls: ssl.SSLContext | None,
             timeout_graceful_shutdown=5,
             timeout_keep_alive=75,
             proxy_headers=False,
-            ws="websockets-sansio",
+            ws=Wire,
             ws_max_size=16 * MIB,
+            # Who is slow reads pings late; who does not read at all is noticed by the wire itself.
+            ws_ping_timeout=None,
+            ws_per_message_deflate=False,
             ssl_context_factory=None if tls is None else lambda *_: tls,
         ),
         relay,
