@@ -20,6 +20,7 @@ class Limits:
     default_python_path: str = "python3"
     stop_budget_chars: int = 4000
     gdb_path: str = ""
+    lldb_path: str = ""
 
 
 @dataclass
