@@ -34,6 +34,8 @@ class Config:
     timeout_seconds: float | None = None
     stop_on_entry: bool = False
     stop_scope: str = "all"
+    adapter: str | None = None
+    """debugpy, gdb or lldb; by the program if nothing is said"""
     breakpoints: list[dict[str, Any]] = field(default_factory=list)
     """to restore"""
     launch: dict[str, Any] | None = None
