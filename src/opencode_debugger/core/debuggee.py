@@ -124,10 +124,10 @@ class Debuggee:
             if bp is not None:
                 bp.hits = count
 
-    def on_function(self, number: int, bound: Bound) -> None:
-        """A function was loaded on which there is a breakpoint."""
+    def on_rebound(self, number: int, bound: Bound) -> None:
+        """Code was loaded in which there is a breakpoint."""
         bp = self.breakpoints.by_number(number)
-        if bp is None or not bp.function:
+        if bp is None:
             return
         bp.bind(bound)
         self.log.add("breakpoint", {"reason": "changed", "breakpoint": bp.to_dict()})

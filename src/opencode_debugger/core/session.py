@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..adapters.base import Adapter
 from ..adapters.debugpy.adapter import DebugpyAdapter
+from ..adapters.switch import Switch
 from ..errors import RelayError
 from . import assigning, hints, inspection, threads
 from .breakpoints import BreakpointTable
@@ -34,7 +37,8 @@ from .stops import End
 from .travel import Travel
 from .watches import Watches
 
-SHOWN = ("script", "module", "command")
+NATIVE = {"gdb": "GdbAdapter", "lldb": "LldbAdapter"}
+SHOWN = ("script", "program", "module", "command")
 """of a program, in lists"""
 
 
@@ -47,29 +51,39 @@ class Session:
         self.created_at = time.time()
         log = EventLog(limits.event_log_max, limits.output_buffer_max_bytes)
         self.debuggee = Debuggee(log, BreakpointTable(config.project_root))
-        self.adapter = DebugpyAdapter(
-            self.id, config.interpreter, self.debuggee, limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
-        )
+        self.switch = Switch(self._make_adapter, config.adapter or "debugpy")
+        self.adapter = self.switch.as_adapter
         self.lifetime = Lifetime(self.debuggee, config)
         self.placement = Placement(self.debuggee, self.adapter, config.project_root)
         self.input = Input(self.debuggee)
         self.watches = Watches(self.debuggee, self.adapter)
         reporter = Reporter(self.debuggee, self.input, self.watches, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, self.input, reporter, limits.dap_timeout_seconds)
-        self.starting = Starting(config, self.debuggee, self.adapter, self.placement, self.execution)
+        self.starting = Starting(config, self.debuggee, self.switch, self.placement, self.execution)
         self.ending = Ending(self.id, self.debuggee, self.adapter)
         self.launches = Launches(self.debuggee, self.starting, config.launch)
         self.code = Code(config, self.debuggee, self.starting)
         self.spelling = Spelling(self.debuggee.breakpoints)
         self.spelling.learn(config.project_root)
         self.starting.learn = self.spelling.learn
-        self.adapter.spell = self.spelling.spelled
         self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
         self.parts = self._parts()
         self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
         self.operations = self._operations()
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
+
+    def _make_adapter(self, name: str) -> Adapter:
+        limits = self.config.limits
+        timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
+        if name in NATIVE:
+            where = {"gdb": limits.gdb_path, "lldb": limits.lldb_path}[name]
+            native = importlib.import_module(f"..adapters.native.{name}", __package__)
+            made: Adapter = getattr(native, NATIVE[name])(self.id, self.debuggee, *timeouts, where)
+            return made
+        adapter = DebugpyAdapter(self.id, self.config.interpreter, self.debuggee, *timeouts)
+        adapter.spell = lambda path: self.spelling.spelled(path)
+        return adapter
 
     def _parts(self) -> Parts:
         """What goes along when the session is cloned or exported, besides configuration and launch."""
@@ -160,10 +174,12 @@ class Session:
                 "pythonpath": self.config.pythonpath,
                 "timeout_minutes": round(self.lifetime.timeout / 60, 2),
                 "stop_on_entry": self.config.stop_on_entry,
+                "adapter": self.config.adapter,
                 "stop_scope": self.config.stop_scope if self.state is State.CREATED else self.debuggee.stop_scope,
             },
             "program": self.starting.program,
             "attached": self.starting.attached,
+            "debugger": self._debugger(),
             "pid": self.adapter.pid if self.state in LIVE else None,
             "current_location": stop.location if stop else None,
             "stopped_thread_id": stop.thread_id if stop else None,
@@ -173,6 +189,11 @@ class Session:
             "warning": self.lifetime.warning(),
             **self.family.info(self),
         }
+
+    def _debugger(self) -> dict[str, Any] | None:
+        if self.starting.program is None:
+            return None
+        return {"adapter": self.adapter.name, "capabilities": sorted(self.adapter.capabilities)}
 
     def _ending(self, end: End | None) -> dict[str, Any]:
         status = end.status if end else None
