@@ -143,7 +143,8 @@ def measure(port: int, folder: Path, plan: Plan) -> Samples:
     program = compiled(folder)
     samples: Samples = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for debugger, (command, environment) in commands().items():
-        ways: dict[str, Raw | Session] = {"raw": Raw(command, environment, program), "relay": Session(port, debugger, program)}
+        raw, session = Raw(command, environment, program), Session(port, debugger, program)
+        ways: dict[str, Raw | Session] = {"raw": raw, "relay": session}
         try:
             for way in ways.values():
                 way.launch()
