@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from stub_relay import StubRelay, StubSettings
+from stub_relay import ACCESS, StubRelay, StubSettings
 
 from opencode_debugger.api import openapi
 from opencode_debugger.app import create_app
@@ -92,7 +92,7 @@ def sessions(own_relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield Sessions(api, tmp_path_factory.mktemp("program"))
 
 
-document = openapi.schema(create_app(StubRelay(), StubSettings()))
+document = openapi.schema(create_app(StubRelay(), StubSettings(), ACCESS))
 schema = schemathesis.openapi.from_dict(document).exclude(path_regex="/shutdown$")
 SETTINGS = {"max_sessions": 50, "dap_timeout_seconds": 0.5, "evaluate_timeout_seconds": 0.5}
 

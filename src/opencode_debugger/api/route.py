@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from ..auth.scopes import operation_of
 from ..errors import RelayError
 
 _POSITION = re.compile(r" \(byte (\d+)\)")
@@ -24,10 +25,12 @@ class RelayRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Any, **options: Any) -> None:
         super().__init__(path, endpoint, **options)
+        self.operation = operation_of(endpoint.__name__)
         self.endpoint_arguments = Arguments(self)
         self.app = self.answer
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["caller"].require(self.operation)
         request = Request(scope, receive)
         arguments = await self.endpoint_arguments.bind(request)
         response = await self.endpoint(request, **arguments)

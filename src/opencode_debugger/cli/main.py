@@ -21,11 +21,25 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on (default 5679).")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where sessions and breakpoints are kept.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning, error or critical.")] = None,
+    require_token: Annotated[
+        bool | None, typer.Option("--require-token/--no-require-token", help="Ask for a token on every request.")
+    ] = None,
+    certfile: Annotated[str | None, typer.Option(help="Certificate chain (PEM), for HTTPS.")] = None,
+    keyfile: Annotated[str | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
 ) -> None:
     """Start the relay and keep it running until Ctrl-C."""
     from .serve import serve as run
 
-    raise typer.Exit(run(host=host, port=port, data_dir=data_dir, log_level=log_level))
+    code = run(
+        host=host,
+        port=port,
+        data_dir=data_dir,
+        log_level=log_level,
+        require_token=require_token,
+        certfile=certfile,
+        keyfile=keyfile,
+    )
+    raise typer.Exit(code)
 
 
 @app.command()
