@@ -11,6 +11,7 @@ from ..adapters.base import Go, StopEvent
 from ..errors import RelayError
 from .debuggee import Debuggee
 from .input import Input
+from .patience import of_this_call
 from .report import Reporter, check_fields
 from .run import Run
 from .state import ENDED, State
@@ -285,10 +286,11 @@ class Execution:
         until_input: bool = True,
     ) -> dict[str, Any]:
         """What came of a run, or that it goes on, to wait for its input perhaps."""
+        patience = of_this_call.get()
         if until_input:
-            outcome, timed_out = await self._input.wait(run, seconds)
+            outcome, timed_out = await self._input.wait(run, seconds, patience)
         else:
-            outcome = await run.wait(seconds)
+            outcome = await run.wait(seconds, patience)
             timed_out = not run.is_over and seconds > 0
         shown = outcome or self._debuggee.stop
         if isinstance(shown, Stop):
