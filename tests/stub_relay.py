@@ -155,10 +155,10 @@ class Door:
 
 
 @contextmanager
-def served() -> Iterator[Door]:
+def served(access: Access = ACCESS) -> Iterator[Door]:
     listener = socket.create_server(("127.0.0.1", 0))
     relay = StubRelay()
-    app = create_app(relay, StubSettings(), ACCESS)
+    app = create_app(relay, StubSettings(), access)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -116,6 +116,7 @@ def test_answers_are_as_the_document_says(case: schemathesis.Case, own_relay: Re
     endless = case.path.endswith("/output/stream")  # as long as the program runs
     if "session_id" in case.path_parameters and (session_id := sessions.next_id(ended=endless)):
         case.path_parameters["session_id"] = session_id
+    case.headers.pop("Authorization", None)  # none that it makes up is good
     shorten(case.query)
     shorten(case.body)
     response = case.call(base_url=own_relay.base_url.removesuffix("/api/v1"))

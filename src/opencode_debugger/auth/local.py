@@ -48,6 +48,7 @@ def read_local_token(folder: Path) -> str:
 def ensure_local_token(store: TokenStore) -> None:
     """At the start of the relay: the file has a token that is known, or gets a new one."""
     make_folder(store.folder)
+    store.check()
     path = token_file(store.folder)
     try:
         with open(open_private(path), "rb") as file:

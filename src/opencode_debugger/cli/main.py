@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from . import token
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Debug programs with single calls.")
+app.add_typer(token.app, name="token")
 
 
 @app.callback()

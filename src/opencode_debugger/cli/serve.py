@@ -22,6 +22,7 @@ from ..logs import configure
 from ..persistence.tokens import TokenStore
 from ..relay.lock import AlreadyRunning
 from ..relay.service import Relay
+from .failure import fail
 from .tls import tls_context
 
 LOG = logging.getLogger(__name__)
@@ -75,16 +76,14 @@ def serve(**overrides: Any) -> int:
     except ConfigError as error:
         return fail(str(error))
     try:
-        return run(settings, listener, tls, sources_of(settings, **overrides))
-    except (AlreadyRunning, NotPrivate) as error:
+        configure(settings.log_level)
+        relay = Relay(settings, sources_of(settings, **overrides))
+        access = take_folder(settings, relay)
+        return run(settings, relay, access, listener, tls)
+    except (AlreadyRunning, ConfigError) as error:
         return fail(str(error))
     finally:
         listener.close()
-
-
-def fail(message: str) -> int:
-    print(f"opencode-debugger: {message}", file=sys.stderr)
-    return 1
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -104,16 +103,28 @@ def listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def run(settings: Settings, listener: socket.socket, tls: ssl.SSLContext | None, sources: dict[str, str]) -> int:
-    configure(settings.log_level)
-    relay = Relay(settings, sources)
-    relay.lock()
+def take_folder(settings: Settings, relay: Relay) -> Access:
+    """The data folder is ours alone, of all users and of all relays, and has the local token."""
     tokens = TokenStore(settings.data_dir)
-    ensure_local_token(tokens)
+    try:
+        tokens.check()
+        relay.lock()
+        ensure_local_token(tokens)
+    except NotPrivate as error:
+        raise ConfigError(str(error)) from error
+    except OSError as error:
+        raise ConfigError(
+            f"cannot use the data folder {settings.data_dir}: {error.strerror} ({error.filename}). "
+            f"Make it writable, or choose another --data-dir."
+        ) from error
+    return Access(tokens, settings.require_token)
+
+
+def run(settings: Settings, relay: Relay, access: Access, listener: socket.socket, tls: ssl.SSLContext | None) -> int:
     greet(settings)
     server = Server(
         uvicorn.Config(
-            create_app(relay, settings, Access(tokens, settings.require_token)),
+            create_app(relay, settings, access),
             log_config=None,
             access_log=False,
             server_header=False,
