@@ -32,7 +32,7 @@ from .portable import Part, Parts, collect, take_over
 from .report import Reporter
 from .settings import Config
 from .spelling import Spelling
-from .starting import Starting
+from .starting import RESTARTED, Starting
 from .state import ENDED, LIVE, State
 from .stops import End
 from .travel import Travel
@@ -71,6 +71,7 @@ class Session:
         self.parts = self._parts()
         self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
         self.operations = self._operations()
+        self.debuggee.on_ended = self._ended
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
 
@@ -169,7 +170,8 @@ class Session:
     def state(self) -> State:
         return self.debuggee.state
 
-    def info(self) -> dict[str, Any]:
+    def info(self, with_token: bool = False) -> dict[str, Any]:
+        """The tunnel's token is shown to those who ask for it, and may."""
         stop, end, prompt = self.debuggee.stop, self.debuggee.end, self.input.prompt()
         return {
             "session_id": self.id,
@@ -191,7 +193,7 @@ class Session:
             },
             "program": self.starting.program,
             "attached": self.starting.attached,
-            "debugger": self._debugger(),
+            "debugger": self._debugger(with_token),
             "pid": self.adapter.pid if self.state in LIVE else None,
             "current_location": stop.location if stop else None,
             "stopped_thread_id": stop.thread_id if stop else None,
@@ -202,10 +204,11 @@ class Session:
             **self.family.info(self),
         }
 
-    def _debugger(self) -> dict[str, Any] | None:
+    def _debugger(self, with_token: bool) -> dict[str, Any] | None:
         if self.starting.program is None:
             return None
-        return {"adapter": self.adapter.name, "capabilities": sorted(self.adapter.capabilities)}
+        about = {"adapter": self.adapter.name, "capabilities": sorted(self.adapter.capabilities)}
+        return {**about, **self.starting.tunnel.info(with_token)}
 
     def _ending(self, end: End | None) -> dict[str, Any]:
         status = end.status if end else None
@@ -379,6 +382,7 @@ class Session:
             await self.adapter.end(0 if force else GRACE)
         if self.state in LIVE:
             self.debuggee.finish(End(None, reason))
+        await self.starting.tunnel.closed()
         return {
             "session_id": self.id,
             "deleted": True,
@@ -386,6 +390,11 @@ class Session:
             "exit_code": self._ending(self.debuggee.end)["exit_code"],
             "runtime_seconds": self._runtime(),
         }
+
+    def _ended(self, end: End) -> None:
+        """Whoever came through the tunnel stays while the same program is started again."""
+        if end.reason != RESTARTED:
+            self.starting.tunnel.close()
 
     def _runtime(self) -> float:
         if self.starting.started_at is None:
