@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from dap_client import Dap, Failed
+from dap_client import Dap
 from relays import Session, line_of
 
 PROGRAM = """
