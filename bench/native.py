@@ -132,7 +132,7 @@ class Session:
 def commands() -> dict[str, tuple[list[str], dict[str, str]]]:
     """Those that are on this machine."""
     gdb = gdb_program.find(None)
-    found = {"gdb": ([*gdb.command, "-q", "-nx", "-i", "dap"], gdb.environment)}
+    found = {"gdb": ([*gdb.command, "-q", "-nx", "-i", "dap"], {**gdb.environment, **gdb.python})}
     lldb = next(filter(None, map(shutil.which, LLDB)), None)
     if lldb is not None:
         found["lldb"] = ([lldb], {})

@@ -91,7 +91,7 @@ def test_a_change_of_data_stops_the_program(started: Start, account: Native, ada
         assert len(session.delete("/data-breakpoints")["removed"]) == 1
         assert session.resume()["exit_code"] == 0
         events = session.get("/events", limit=1000)["events"]
-        kinds = [event["data"]["reason"] for event in events if event["type"] == "data_breakpoint"]
+        kinds = [event["body"]["reason"] for event in events if event["type"] == "data_breakpoint"]
         assert kinds == ["new", "removed", "new", "removed"]
 
 
