@@ -174,7 +174,7 @@ def test_without_a_remembered_launch_a_program_must_be_named(session: Session, p
     bad = program("x = = 1\n")
     for body in (None, {}, {"args": ["x"]}):
         error = refusal(400, "INVALID_REQUEST", session.post, "/launch", body)
-        assert error.details["errors"][0]["message"] == "Provide exactly one of script, module and code"
+        assert error.details["errors"][0]["message"] == "Provide exactly one of script, program, module and code"
     refusal(400, "LAUNCH_SYNTAX_ERROR", session.launch, bad)
     refusal(400, "INVALID_REQUEST", session.post, "/launch")
     with Session(session.api, session.post("/clone")["session_id"]) as clone:

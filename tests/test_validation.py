@@ -119,7 +119,7 @@ def test_session_options_are_strict(door: Door, body: dict[str, Any]) -> None:
 @pytest.mark.parametrize("body", [{"script": "a.py", "module": "b"}, {"script": "a.py", "code": "pass"}])
 def test_launch_takes_no_more_than_one_program(door: Door, body: dict[str, Any]) -> None:
     found = problems(door, f"{SESSION}/launch", body)
-    assert found == {"": "Provide exactly one of script, module and code"}
+    assert found == {"": "Provide exactly one of script, program, module and code"}
 
 
 @pytest.mark.parametrize("body", [None, {}, {"script": None}])
@@ -138,6 +138,7 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "console": "internalConsole",
         "python_args": [],
         "just_my_code": False,
+        "tunnel_only": False,
         "stdin_inputs": [],
         "stdin_eof": False,
         "debug_subprocesses": False,

@@ -21,6 +21,7 @@ from .api import (
     execution,
     faults,
     inspection,
+    machine,
     openapi,
     output,
     processes,
@@ -38,7 +39,7 @@ from .models.envelope import to_json
 
 ROUTERS = (
     server, sessions, execution, inspection, watches, assigning, code, program, processes, breakpoints,
-    exception_breakpoints, profiles, output,
+    exception_breakpoints, profiles, machine, output,
 )  # fmt: skip
 DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

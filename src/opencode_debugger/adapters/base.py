@@ -15,7 +15,7 @@ class LaunchSpec:
     """A program to start, already checked and with absolute paths."""
 
     kind: str
-    """file, module or code"""
+    """file, module or code of Python; program, which is native"""
     target: str
     args: list[str]
     cwd: str
@@ -35,6 +35,13 @@ class LaunchSpec:
     """variables that follow from the rest, such as those of an activated venv"""
     removed: tuple[str, ...] = ()
     """variables of the relay's own that the program does not get"""
+    adapter: str = "debugpy"
+    server: str | None = None
+    """gdbserver or lldb-server: the program is run by it, and the debugger reaches it from there"""
+    core: str | None = None
+    """the memory of a program that has crashed, to be looked at instead of running it"""
+    tunnel_only: bool = False
+    """its debugger is left to whoever comes through the tunnel"""
 
     @property
     def stdin(self) -> bytes:
@@ -52,6 +59,10 @@ class AttachSpec:
     just_my_code: bool = False
     stop_scope: str = "all"
     gdb_path: str | None = None
+    server: str | None = None
+    """gdbserver or lldb-server: what listens at the port"""
+    program: str | None = None
+    """the file that runs there, for its symbols"""
 
 
 BY_FUNCTION = ""
@@ -76,6 +87,18 @@ class DebuggerBreakpoint:
     @property
     def is_plain(self) -> bool:
         return not (self.condition or self.hit_condition or self.log or self.function)
+
+
+@dataclass(frozen=True)
+class DataBreakpoint:
+    """Stops when a value changes or is looked at; `number` is the session's own."""
+
+    number: int
+    expression: str
+    access: str = "write"
+    """write, read or readWrite"""
+    condition: str | None = None
+    hit_condition: str | None = None
 
 
 Groups = dict[str, list[DebuggerBreakpoint]]
@@ -115,6 +138,10 @@ class StopEvent:
     """in the order in which the program reported its stops"""
     after: int = 0
     """serial of the last Go that came before it"""
+    data_hit: dict[str, Any] | None = None
+    """number of the data breakpoint, and as text the old and the new value if it was changed"""
+    note: str | None = None
+    """what else the debugger says about it"""
 
 
 @dataclass(frozen=True)
@@ -155,12 +182,15 @@ class Listener(Protocol):
     def on_module(self, reason: str, module: dict[str, Any]) -> None: ...
     def on_log(self, number: int, text: str) -> None: ...
     def on_bound(self, number: int, bound: Bound) -> None: ...
+    def on_rebound(self, number: int, bound: Bound) -> None:
+        """Told as an event: what became of a breakpoint when a library or a function was loaded."""
+
     def on_hits(self, hits: dict[int, int]) -> None: ...
+    def on_data_gone(self, number: int, why: str) -> None: ...
     def on_spawned(self, notice: dict[str, Any]) -> None: ...
     def on_child(self, arrival: Arrival) -> None: ...
     def is_expecting(self) -> bool: ...
     def on_process(self, pid: int) -> None: ...
-    def on_function(self, number: int, bound: Bound) -> None: ...
     def on_condition_error(self, number: int, error: str, of_exception: bool) -> None: ...
     def on_exit(self, status: ExitStatus | None) -> None: ...
     def on_lost(self, reason: str) -> None: ...
@@ -169,7 +199,14 @@ class Listener(Protocol):
 class Adapter(Protocol):
     """One debugger of one program. Every method that asks the debugger something raises RelayError when it fails."""
 
+    name: str
     pid: int | None
+    warnings: list[str]
+    """what whoever debugs the program should know about it"""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it offers of what not every debugger does: see `offered.METHODS`."""
 
     def describe_target(self) -> dict[str, Any]: ...
     @property
@@ -195,7 +232,7 @@ class Adapter(Protocol):
     async def loaded(self, paths: list[str]) -> dict[str, Any]: ...
 
     async def resume(self, thread_id: int, go: Go | None = None) -> None: ...
-    async def step(self, kind: str, thread_id: int, go: Go | None = None) -> None: ...
+    async def step(self, kind: str, thread_id: int, go: Go | None = None, granularity: str = "line") -> None: ...
     async def pause(self, thread_id: int | None) -> None: ...
     @property
     def program_pid(self) -> int | None: ...
@@ -249,6 +286,32 @@ class Adapter(Protocol):
     async def file_source(self, path: str) -> dict[str, Any]: ...
     async def modules(self, offset: int, limit: int, filter: str | None) -> dict[str, Any]: ...
     async def has_module(self, path: str) -> bool: ...
+
+    async def read_memory(self, address: str, offset: int, count: int) -> dict[str, Any]:
+        """`address` (hexadecimal), `data` (bytes, as far as they can be read) and `unreadable` (how many cannot)"""
+        ...
+
+    async def address_of(self, frame: int, expression: str) -> str:
+        """Where a pointer or an array points to; of anything else, where it is."""
+        ...
+
+    async def instruction(self, frame: int) -> str:
+        """The address at which a frame is."""
+        ...
+
+    async def write_memory(self, address: str, offset: int, data: bytes | bytearray) -> dict[str, Any]: ...
+    async def disassemble(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
+        """Instructions: address, bytes, text and, where known, symbol, path and line; `offset` counts them too."""
+        ...
+
+    async def set_data_breakpoints(self, frame: int | None, wanted: list[DataBreakpoint]) -> list[Bound]:
+        """All that there are to be; new ones are expressions of that frame."""
+        ...
+
+    async def record(self, enabled: bool) -> dict[str, Any]: ...
+    async def reverse(self, kind: str, thread_id: int, go: Go | None = None) -> None:
+        """Backwards, as far as it was recorded: stepBack or reverseContinue."""
+        ...
 
     async def examine(self, path: str) -> dict[str, Any]: ...
     async def find_function(self, path: str, name: str) -> list[int]: ...

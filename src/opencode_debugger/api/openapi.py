@@ -20,6 +20,7 @@ TAGS = [
     {"name": "Breakpoint Profiles", "description": "Named sets of breakpoints, saved and applied to any session."},
     {"name": "Execution", "description": "Continue, pause and step; each can wait and return the next stop."},
     {"name": "Inspection", "description": "Threads, stacks, variables and expressions of a paused program."},
+    {"name": "Native", "description": "Native programs: memory, machine code, breakpoints on data, going back."},
     {"name": "Output", "description": "Program output and events, read from a cursor."},
 ]
 

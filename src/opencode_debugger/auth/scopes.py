@@ -33,6 +33,9 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
         "list_breakpoints",
         "list_exception_breakpoints",
         "list_watches",
+        "list_data_breakpoints",
+        "read_memory",
+        "disassemble",
         "threads",
         "tasks",
         "stack_trace",
@@ -48,7 +51,7 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
         "exception",
     ),
     # A stop report and the events have the program's output in them.
-    (READ, ARTIFACTS): ("report", "output", "follow_output", "events", "logs"),
+    (READ, ARTIFACTS): ("report", "output", "follow_output", "events", "follow_events", "logs"),
     (WRITE,): (
         "create_session",
         "import_session",
@@ -85,6 +88,12 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
         "set_variable",
         "set_expression",
         "clear_output",
+        "write_memory",
+        "set_data_breakpoint",
+        "remove_data_breakpoints",
+        "record",
+        "step_back",
+        "reverse_continue",
         "debug",
         "tunnel",
     ),
@@ -132,6 +141,9 @@ OPERATION_OF_ENDPOINT = {
     "get_output": "output",
     "stream_output": "follow_output",
     "poll_events": "events",
+    "stream_events": "follow_events",
+    "clear_data_breakpoints": "remove_data_breakpoints",
+    "remove_data_breakpoint": "remove_data_breakpoints",
 }
 """REST handlers that are not called as the operation that they carry out."""
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..adapters.base import BY_FUNCTION, Adapter, Bound, DebuggerBreakpoint
+from ..adapters.switch import is_native_source
 from ..errors import RelayError
 from . import conditions
 from .by_text import find_line
-from .source import LineVerdict, SourceFile
+from .source import TEXT_LIMIT, LineVerdict, SourceFile, read_lines
 
 PENDING = "Source file not found. Breakpoint pending."
 CHANGED = "The file has changed since the program loaded it: lines are those of the loaded version"
@@ -35,6 +36,8 @@ class Breakpoint:
     suggestion: dict[str, Any] | None = None
     hits: int = 0
     is_pending: bool = False
+    is_open: bool = False
+    """only the program can tell whether its line has code"""
     function: str | None = None
     places: tuple[dict[str, Any], ...] = ()
     """where a function was found"""
@@ -62,7 +65,7 @@ class Breakpoint:
 
     def judge(self, verdict: LineVerdict) -> None:
         self.verified, self.message, self.suggestion = verdict.verified, verdict.message, verdict.suggestion
-        self.is_pending = False
+        self.is_pending, self.is_open = False, verdict.reason == "open"
 
     def bind(self, bound: Bound) -> None:
         """What the debugger says is added to what we know of the line."""
@@ -70,11 +73,23 @@ class Breakpoint:
             self._bind_function(bound)
             return
         self.verified = bound.verified
-        if not bound.verified:
+        if self.is_open:
+            self._bind_open(bound)
+        elif not bound.verified:
             self.message = bound.message or "The debugger could not set it"
         elif bound.line is not None and bound.line != self.line:
             self.verified = False
             self.message = f"The debugger would stop at line {bound.line} instead of line {self.line}"
+
+    def _bind_open(self, bound: Bound) -> None:
+        """The program has been loaded, or another of its libraries: now it is known what is on the line."""
+        self.message, self.suggestion = bound.message, None
+        if bound.line is not None and bound.line != self.line:
+            self.verified, self.message = False, bound.message or f"No executable code at line {self.line}"
+            text = "".join(read_lines(self.path)[bound.line - 1 : bound.line]).strip()
+            self.suggestion = {"line": bound.line, "text": text[:TEXT_LIMIT]}
+        elif not bound.verified:
+            self.message = bound.message or "The program has no code at this place. Breakpoint pending."
 
     def _bind_function(self, bound: Bound) -> None:
         """One that was seen in a file is still there when that file is not loaded yet."""
@@ -152,7 +167,7 @@ class BreakpointTable:
         """Drafts that are good to place; raises for the first that is not, so that a batch is all or nothing."""
         drafts = [await self._draft(item, index, adapter) for index, item in enumerate(items)]
         for draft in drafts:
-            check_expressions(draft, adapter.check_expression)
+            check_expressions(draft, None if is_native_source(draft.path) else adapter.check_expression)
         for draft in drafts:
             await examine(draft, strict, adapter)
         return drafts
@@ -247,7 +262,7 @@ class BreakpointTable:
     def can_stop(self) -> bool:
         """A function that is not loaded yet may be in a moment."""
         may = (bp for bp in self._by_key.values() if bp.enabled and not bp.log_message)
-        return any(bp.verified or bp.function for bp in may)
+        return any(bp.verified or bp.function or bp.is_open for bp in may)
 
     def forget_hits(self) -> None:
         """A program that starts has reached nothing yet."""
@@ -259,11 +274,12 @@ class BreakpointTable:
 
 
 def _has_code(bp: Breakpoint) -> bool:
-    return bp.suggestion is None and bp.verified
+    return bp.is_open or (bp.suggestion is None and bp.verified)
 
 
-def check_expressions(bp: Breakpoint, check: conditions.Checker) -> None:
-    if bp.condition is not None:
+def check_expressions(bp: Breakpoint, check: conditions.Checker | None) -> None:
+    """Those of other languages than Python are left to the debugger."""
+    if bp.condition is not None and check is not None:
         problem = check(bp.condition)
         if problem is not None:
             raise RelayError(
@@ -296,7 +312,7 @@ async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
         raise RelayError(
             "BREAKPOINT_INVALID_LINE", verdict.message or "", file=bp.path, line=bp.line, max_line=source.max_line
         )
-    if strict and not verdict.verified:
+    if strict and not verdict.verified and verdict.reason != "open":
         nearest = verdict.suggestion
         advice: dict[str, Any] = {}
         if nearest:
@@ -332,6 +348,15 @@ async def examine_function(bp: Breakpoint, strict: bool, adapter: Adapter) -> No
 
 def require_found(bp: Breakpoint) -> None:
     """For those who want only what can stop."""
+    if bp.is_open and bp.suggestion is not None:
+        nearest = bp.suggestion
+        raise RelayError(
+            "BREAKPOINT_INVALID_LINE",
+            bp.message or "",
+            file=bp.path,
+            line=bp.line,
+            suggestion=f"Try line {nearest['line']} which contains: {nearest['text']!r}",
+        )
     if bp.function and not bp.verified:
         raise RelayError(
             "BREAKPOINT_FUNCTION_NOT_FOUND",

@@ -97,8 +97,8 @@ class Code:
         real = os.path.realpath(path)
         if self._config.project_root is not None and is_inside(real, os.path.realpath(self._config.project_root)):
             return True
-        script = (self._starting.program or {}).get("script")
-        known = {script, *self._debuggee.modules, *self._frame_paths()}
+        program = self._starting.program or {}
+        known = {program.get("script"), *self._debuggee.modules, *self._frame_paths()}
         if real in {os.path.realpath(name) for name in known if name}:
             return True
         if any(bp.verified for bp in self._debuggee.breakpoints.in_file(path)):

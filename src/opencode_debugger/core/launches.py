@@ -10,7 +10,8 @@ from .execution import Wait
 from .starting import Starting
 from .state import State
 
-PROGRAMS = ("script", "module", "code")
+PROGRAMS = ("script", "program", "module", "code")
+ONE_OF = "Provide exactly one of script, program, module and code"
 EITHER = {"python_path": "venv", "venv": "python_path"}
 """One of them takes the place of the other."""
 
@@ -46,7 +47,7 @@ class Launches:
             raise RelayError(
                 "INVALID_REQUEST",
                 "Request validation failed",
-                errors=[{"field": "", "message": "Provide exactly one of script, module and code", "value": None}],
+                errors=[{"field": "", "message": ONE_OF, "value": None}],
                 suggestion="Name what to launch: this session has not launched anything that it could launch again",
             )
         replaced = {EITHER.get(name) for name in wishes}

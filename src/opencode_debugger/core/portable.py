@@ -52,6 +52,7 @@ def collect(
             "timeout_minutes": round(config.timeout_seconds / 60) if config.timeout_seconds else None,
             "stop_on_entry": config.stop_on_entry,
             "stop_scope": config.stop_scope,
+            "adapter": config.adapter,
         },
         "launch": _launch(launch, config, place, include_env) if launch is not None else None,
         **{name: part.take(place) for name, part in parts.items()},
@@ -66,7 +67,7 @@ def _launch(wishes: dict[str, Any], config: Config, place: Place, include_env: b
         return place(os.path.normpath(os.path.join(folder, os.path.expanduser(path))))
 
     shown = dict(wishes)
-    for name in ("script", "venv"):
+    for name in ("script", "program", "core", "venv"):
         if shown.get(name):
             shown[name] = from_folder(shown[name])
     if shown.get("cwd"):

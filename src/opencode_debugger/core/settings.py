@@ -20,6 +20,7 @@ class Limits:
     default_python_path: str = "python3"
     stop_budget_chars: int = 4000
     gdb_path: str = ""
+    lldb_path: str = ""
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Config:
     timeout_seconds: float | None = None
     stop_on_entry: bool = False
     stop_scope: str = "all"
+    adapter: str | None = None
+    """debugpy, gdb or lldb; by the program if nothing is said"""
     breakpoints: list[dict[str, Any]] = field(default_factory=list)
     """to restore"""
     launch: dict[str, Any] | None = None

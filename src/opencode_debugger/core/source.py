@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 TEXT_LIMIT = 200
+OPEN = "The line is checked when the program is loaded. Breakpoint pending."
 _READ_LIMIT = 32 * 1024 * 1024
 _CACHED_FILES = 8
 _CACHED_SIZE = 2 * 1024 * 1024
@@ -22,7 +23,8 @@ _texts: dict[str, tuple[tuple[int, int], list[str]]] = {}
 @dataclass(frozen=True)
 class LineVerdict:
     verified: bool
-    reason: Literal["ok", "no_code", "past_end"]
+    reason: Literal["ok", "no_code", "past_end", "open"]
+    """open: only the program can tell"""
     message: str | None = None
     suggestion: dict[str, Any] | None = None
 
@@ -37,6 +39,7 @@ class SourceFile:
         self._code_lines: list[int] = examined["code_lines"]
         self._definitions: Mapping[int, Sequence[Any]] = examined["definitions"]
         self._docstrings: Sequence[Sequence[int]] = examined.get("docstrings", ())
+        self._is_certain: bool = examined.get("is_certain", True)
 
     def verdict(self, line: int) -> LineVerdict:
         """Whether a breakpoint on the line stops, and if not, what to do instead."""
@@ -44,6 +47,8 @@ class SourceFile:
             return LineVerdict(False, "past_end", f"Line {line} does not exist: the file has {self.max_line} lines")
         if self.error is not None:
             return LineVerdict(False, "no_code", f"Cannot check line {line}: {self._broken()}")
+        if self._has_code(line) and not self._is_certain:
+            return LineVerdict(False, "open", OPEN)
         if self._has_code(line):
             return LineVerdict(True, "ok", self._definition(line))
         return LineVerdict(False, "no_code", f"No executable code at line {line}", self._suggestion(line))
@@ -104,7 +109,7 @@ def why_not(line_text: str, *, in_docstring: bool = False) -> str:
     stripped = line_text.strip()
     if not stripped:
         return "line contains only whitespace"
-    if stripped.startswith("#"):
+    if stripped.startswith(("#", "//", "/*")):
         return "line is a comment"
     if stripped.startswith(('"""', "'''")):
         return "line is part of a docstring"

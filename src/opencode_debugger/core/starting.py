@@ -11,7 +11,9 @@ from typing import Any
 from ..adapters.base import Adapter, Arrival, AttachSpec, LaunchSpec
 from ..adapters.debugpy.environments import ACTIVATED, activation, find_environment, import_paths, interpreter_of
 from ..adapters.stdin import LONGEST_QUEUE
+from ..adapters.switch import Switch
 from ..errors import RelayError, invalid_parameter
+from .choosing import adapter_for_attach, adapter_for_launch, find_program, is_native
 from .debuggee import Debuggee
 from .ending import GRACE
 from .execution import Execution, Wait
@@ -21,6 +23,7 @@ from .run import Run
 from .settings import Config
 from .state import LIVE, State
 from .stops import DETACHED, End
+from .tunnel import NoTunnel, Tunnel
 
 LAST_WORDS = 20
 MULTIPROCESSING = "from multiprocessing.spawn import "
@@ -32,12 +35,18 @@ SETTLE = 0.5
 
 class Starting:
     def __init__(
-        self, config: Config, debuggee: Debuggee, adapter: Adapter, placement: Placement, execution: Execution
+        self,
+        config: Config,
+        debuggee: Debuggee,
+        switch: Switch,
+        placement: Placement,
+        execution: Execution,
     ) -> None:
         self._config = config
         self._placement = placement
         self._debuggee = debuggee
-        self._adapter = adapter
+        self._switch = switch
+        self._adapter: Adapter = switch.as_adapter
         self._execution = execution
         self.program: dict[str, Any] | None = None
         self.started_at: float | None = None
@@ -46,6 +55,7 @@ class Starting:
         self._restarting = asyncio.Lock()
         self.learn: Callable[[str], None] = lambda folder: None
         """told of folders that the user named"""
+        self.tunnel: Tunnel = NoTunnel()
 
     async def launch(
         self,
@@ -62,6 +72,7 @@ class Starting:
             self.learn(os.path.dirname(spec.target))
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = spec.stop_scope
+        self._switch.use(spec.adapter)
         try:
             await self._adapter.check_launch(spec)
             await self._start(spec, stop_on_exception)
@@ -83,6 +94,7 @@ class Starting:
             self._debuggee.adapter = self._adapter
             self._placement.begin()
             stop_on = self._placement.exceptions.for_launch(stop_on_exception)
+            spec.added |= await self.tunnel.open()
             await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
             self._debuggee.started()
 
@@ -94,7 +106,10 @@ class Starting:
         if wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
             await run.wait(SETTLE)
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
-        return {**answer, "pid": self._adapter.pid, "program": self.program}
+        return {**answer, "pid": self._adapter.pid, "program": self.program, **self._warnings()}
+
+    def _warnings(self) -> dict[str, Any]:
+        return {"warnings": self._adapter.warnings} if self._adapter.warnings else {}
 
     async def restart(
         self,
@@ -159,6 +174,9 @@ class Starting:
         port: int | None = None,
         connect_timeout: float = 10,
         stop_scope: str | None = None,
+        adapter: str | None = None,
+        debugger: str | None = None,
+        program: str | None = None,
         wait: Wait = None,
         fields: list[str] | None = None,
         budget: int | None = None,
@@ -167,7 +185,17 @@ class Starting:
         self._debuggee.require("attach")
         gdb = self._config.limits.gdb_path or None
         scope = stop_scope or self._config.stop_scope
-        spec = AttachSpec(pid, host or "localhost", port, connect_timeout, stop_scope=scope, gdb_path=gdb)
+        spec = AttachSpec(
+            pid,
+            host or "localhost",
+            port,
+            connect_timeout,
+            stop_scope=scope,
+            gdb_path=gdb,
+            server=debugger,
+            program=find_program(program, self._config.project_root or os.getcwd()) if program else None,
+        )
+        self._switch.use(adapter_for_attach(adapter or self._config.adapter, debugger, pid))
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = scope
         self.started_at = time.monotonic()
@@ -178,6 +206,7 @@ class Starting:
                 stop_on = self._placement.exceptions.for_launch()
                 await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
                 self.program = await asyncio.to_thread(self._adapter.describe_target)
+                await self.tunnel.open()
                 self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
@@ -185,7 +214,8 @@ class Starting:
         self.attached = True
         where = {"host": spec.host, "port": port} if port is not None else {}
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
-        return {**answer, "attached": True, "pid": self._adapter.pid, "program": self.program, **where}
+        attached = {"attached": True, "pid": self._adapter.pid, "program": self.program}
+        return {**answer, **attached, **where, **self._warnings()}
 
     async def join(self, arrival: Arrival, about: dict[str, Any], elder: Starting) -> None:
         """For a child that another program of the session started: it stops where that one would."""
@@ -201,10 +231,12 @@ class Starting:
             stop_on = self._debuggee.exceptions.for_debugger()
             scope = self._debuggee.stop_scope
             await self._adapter.join(arrival, about["pid"], groups, stop_on, self._just_my_code, scope)
+            await self.tunnel.open()
             self._debuggee.started()
 
     async def _undo(self, error: BaseException, previous: End | None = None) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
+        self.tunnel.close()
         await self._adapter.end(0)
         self._debuggee.reset(previous)
         self._placement.exceptions.forget_launch()
@@ -229,6 +261,7 @@ def program_of(about: dict[str, Any], parents: dict[str, Any]) -> dict[str, Any]
 def launch_spec(
     config: Config,
     script: str | None = None,
+    program: str | None = None,
     module: str | None = None,
     code: str | None = None,
     args: list[str] | None = None,
@@ -244,11 +277,18 @@ def launch_spec(
     stdin_eof: bool = False,
     venv: str | None = None,
     pythonpath: list[str] | None = None,
+    adapter: str | None = None,
+    debugger: str | None = None,
+    core: str | None = None,
+    tunnel_only: bool = False,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
-    if script is not None:
-        kind, target = "file", _find_script(script, folder)
+    if program is not None:
+        kind, target = "program", find_program(program, folder)
+    elif script is not None:
+        target = _find_script(script, folder)
+        kind = "program" if is_native(target) else "file"
     else:
         kind, target = ("module", module) if module is not None else ("code", code or "")
     interpreter, environment = _choose_interpreter(config, folder, python_path, venv)
@@ -271,13 +311,40 @@ def launch_spec(
             env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
         ),
         removed=ACTIVATED if environment else (),
+        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind == "program"),
+        server=debugger,
+        core=_find_core(core, folder) if core is not None else None,
+        tunnel_only=tunnel_only,
     )
+    if kind == "program":
+        _check_native(spec)
+    elif core is not None:
+        raise invalid_parameter("core", core, "A core file goes with a native program", "Give the program as well")
     if len(spec.stdin) > LONGEST_QUEUE:
         message = f"All of stdin_inputs together may have {LONGEST_QUEUE} bytes, not {len(spec.stdin)}"
         raise invalid_parameter(
             "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
         )
     return spec
+
+
+def _check_native(spec: LaunchSpec) -> None:
+    """What only Python programs have is refused by name: nothing is left out in silence."""
+    refused = {"debug_subprocesses": spec.debug_subprocesses, "stop_scope": spec.stop_scope == "thread"}
+    refused |= {"just_my_code": spec.just_my_code, "python_args": bool(spec.interpreter_args)}
+    for name in (name for name, given in refused.items() if given):
+        raise RelayError(
+            "NOT_SUPPORTED", f"{name} is for Python programs", parameter=name, suggestion=f"Launch without {name}"
+        )
+
+
+def _find_core(core: str, folder: str) -> str:
+    path = os.path.normpath(os.path.join(folder, os.path.expanduser(core)))
+    if is_native(path):
+        return path
+    what = "is not a core file" if os.path.isfile(path) else "does not exist"
+    advice = "Give the file that the crash left: `coredumpctl dump` writes one, `ulimit -c unlimited` allows them"
+    raise invalid_parameter("core", core, f"{path} {what}", advice)
 
 
 def _choose_interpreter(

@@ -11,7 +11,10 @@ from .documented import Described, doc
 from .exception_breakpoints import ExceptionBreakpointRequest
 from .fields import Argument, PathText, ShortText, problem
 from .requests import (
+    ADAPTER,
+    ONE_OF,
     STOP_SCOPE,
+    Adapter,
     EnvironmentName,
     ImportPaths,
     LaunchRequest,
@@ -35,6 +38,7 @@ class ConfigDocument(RequestModel):
     timeout_minutes: int | None = Field(None, ge=1, le=1440, description="Minutes without activity until it expires.")
     stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
     stop_scope: StopScope = Field("all", description=STOP_SCOPE)
+    adapter: Adapter | None = Field(None, description=ADAPTER)
 
     @model_validator(mode="after")
     def one_interpreter(self) -> Self:
@@ -48,8 +52,8 @@ class LaunchDocument(LaunchRequest):
 
     @model_validator(mode="after")
     def names_a_program(self) -> Self:
-        if [self.script, self.module, self.code].count(None) == 3:
-            raise problem("Provide exactly one of script, module and code")
+        if not self.named():
+            raise problem(ONE_OF)
         return self
 
 

@@ -39,6 +39,14 @@ BUDGET = "About how many characters the stop report may have; what is left out i
 
 StopScope = Literal["all", "thread"]
 
+ADAPTER = (
+    "Debugger to use: debugpy (Python), gdb or lldb (native programs). By what the program is if left out; native "
+    "programs with gdb, or with lldb where there is no gdb."
+)
+ONE_OF = "Provide exactly one of script, program, module and code"
+Adapter = Literal["debugpy", "gdb", "lldb"]
+DebugServer = Literal["gdbserver", "lldb-server"]
+
 VENV = (
     "Virtual environment or conda prefix to run the program in, as if it were activated: its Python, PATH and "
     "VIRTUAL_ENV or CONDA_PREFIX. Not together with python_path."
@@ -86,9 +94,14 @@ class RequestModel(BaseModel):
         return self.model_dump(exclude_none=True)
 
 
-PID = "Process id: a debugger is brought into the running Python program. GET /processes lists them."
-HOST = "Where debugpy listens (default localhost)."
-PORT = "Port on which debugpy listens."
+PID = (
+    "Process id: a debugger is brought into the running Python program (GET /processes lists them), or takes hold of a "
+    "native one."
+)
+HOST = "Where debugpy or the debug server listens (default localhost)."
+PORT = "Port on which debugpy, or the server named in debugger, listens."
+SERVER = "What listens at the port, if it is not debugpy: gdbserver or lldb-server."
+SYMBOLS = "The executable that runs there, for its symbols."
 CONNECT_TIMEOUT = "Seconds to wait for the connection (default 10)."
 
 ProcessId = Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -120,6 +133,7 @@ class CreateSessionRequest(RequestModel):
     )
     stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
     stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " Unless a launch says otherwise; default all.")
+    adapter: Adapter | None = Field(None, description=ADAPTER)
     restore_breakpoints: bool = Field(True, description="Set the breakpoints saved for this project_root again.")
     mode: Literal["launch", "attach"] = Field(
         "launch", description="attach: attach to a program in the same call; if that fails, there is no session."
@@ -128,13 +142,15 @@ class CreateSessionRequest(RequestModel):
     host: ShortText | None = Field(None, description="With mode attach: " + HOST)
     port: Port | None = Field(None, description="With mode attach: " + PORT)
     connect_timeout: ConnectTimeout | None = Field(None, description="With mode attach: " + CONNECT_TIMEOUT)
+    debugger: DebugServer | None = Field(None, description="With mode attach: " + SERVER)
+    program: PathText | None = Field(None, description="With mode attach: " + SYMBOLS)
 
     @model_validator(mode="after")
     def target_of_its_mode(self) -> Self:
         if self.mode == "attach":
             check_target(self.pid, self.host, self.port)
             return self
-        for name in ("pid", "host", "port", "connect_timeout"):
+        for name in ("pid", "host", "port", "connect_timeout", "debugger", "program"):
             if getattr(self, name) is not None:
                 raise problem('Goes with "mode": "attach"', name)
         return self
@@ -188,7 +204,9 @@ class StepRequest(WaitOptions):
     single_thread: bool = Field(
         False, description="true: the other threads stay halted meanwhile. With stop_scope thread it is always so."
     )
-    granularity: Literal["line", "statement"] = Field("line", description="Has no effect: steps go by lines.")
+    granularity: Literal["line", "statement", "instruction"] = Field(
+        "line", description="How far a step goes: to another line, or by one machine instruction (native programs)."
+    )
     count: int | None = Field(
         None,
         ge=1,
@@ -304,11 +322,14 @@ class LaunchRequest(WaitOptions):
                 {"script": "/home/dev/myproject/main.py", "args": ["--verbose"], "stop_on_entry": True},
                 {"module": "pytest", "args": ["-xvs", "tests/test_math.py"], "cwd": "/home/dev/myproject"},
             ],
-            **at_most_one_of("script", "module", "code"),
+            **at_most_one_of("script", "program", "module", "code"),
         }
     )
 
-    script: PathText | None = Field(None, description="Path of the Python script.")
+    script: PathText | None = Field(None, description="Path of the Python script; of an ELF file, the same as program.")
+    program: PathText | None = Field(
+        None, description="Path of a native executable (C, C++, Rust, …), or the name of a command."
+    )
     module: ShortText | None = Field(None, description="Module to run, as with python -m.")
     code: Expression | None = Field(None, description="Source text to run, as with python -c.")
     args: list[Argument] = Field(default=[], max_length=1000, description="Command-line arguments.")
@@ -345,16 +366,29 @@ class LaunchRequest(WaitOptions):
         description="Lines for the program's stdin, there before it asks: a newline is added to each that has none.",
     )
     stdin_eof: bool = Field(False, description="End the program's stdin after stdin_inputs.")
+    adapter: Adapter | None = Field(None, description=ADAPTER)
+    debugger: DebugServer | None = Field(
+        None, description="Run a native program under this debug server, reached with gdb or lldb respectively."
+    )
+    core: PathText | None = Field(
+        None, description="Core file that a crash of the program left: looked at instead of running the program."
+    )
+    tunnel_only: bool = Field(
+        False, description="Leave the debugger to a client that comes through the session's tunnel."
+    )
 
     @model_validator(mode="after")
     def one_program(self) -> Self:
-        if [self.script, self.module, self.code].count(None) < 2:
-            raise problem("Provide exactly one of script, module and code")
+        if len(self.named()) > 1:
+            raise problem(ONE_OF)
         return check_one_interpreter(self)
+
+    def named(self) -> list[str]:
+        return [name for name in ("script", "program", "module", "code") if getattr(self, name) is not None]
 
     def params(self) -> dict[str, Any]:
         """Without a program, the session's last launch again: only what is to be different."""
-        names_program = [self.script, self.module, self.code].count(None) == 2
+        names_program = bool(self.named())
         return self.model_dump(exclude_none=True, exclude_unset=not names_program)
 
 
@@ -394,6 +428,9 @@ class AttachRequest(WaitOptions):
     port: Port | None = Field(None, description=PORT)
     connect_timeout: ConnectTimeout = Field(10, description=CONNECT_TIMEOUT)
     stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " The session's choice if left out.")
+    adapter: Adapter | None = Field(None, description=ADAPTER)
+    debugger: DebugServer | None = Field(None, description=SERVER)
+    program: PathText | None = Field(None, description=SYMBOLS)
 
     @model_validator(mode="after")
     def one_target(self) -> Self:

@@ -16,11 +16,13 @@ class SessionConfig(Described):
     pythonpath: list[str] = doc("Folders to import from, in front of PYTHONPATH.", ["/home/dev/myproject/lib"])
     timeout_minutes: float = doc("Minutes without activity after which the session expires.", 60)
     stop_on_entry: bool = doc("Whether the program pauses at its first line.", False)
+    adapter: str | None = doc("Debugger that was asked for: debugpy, gdb or lldb; null for any.", "gdb")
     stop_scope: str | None = doc("What a stop halts unless a launch says otherwise: all or thread.", "all")
 
 
 class Program(Described):
     script: str | None = doc("Script that runs.", "/home/dev/myproject/main.py")
+    program: str | None = doc("Native executable that runs.", "/home/dev/myproject/build/app")
     module: str | None = doc("Module that runs.", "pytest")
     code: str | None = doc("Source text that runs.", "print(1)")
     args: list[str] = doc("Its command-line arguments.", ["--verbose"])
@@ -29,6 +31,15 @@ class Program(Described):
     command: str | None = doc("Command line of a program that was attached to.", "python server.py --port 8000")
     interpreter: str | None = doc("Python that it runs on, if it was attached to.", "/usr/bin/python3.11")
     python_version: str | None = doc("Version of that Python.", "3.11")
+
+
+class Debugger(Described):
+    adapter: str = doc("debugpy, gdb, lldb, gdbserver or lldb-server.", "debugpy", ...)
+    capabilities: list[str] = doc("What it offers of what not every debugger does.", ["subprocesses", "tasks"], ...)
+    uri: str | None = doc("Where the session's tunnel is while the program lives.", "tcp://127.0.0.1:40123")
+    token: str | None = doc("Opens the tunnel; shown only here, and only to callers that may change the session.")
+    state: str | None = doc("Of the tunnel: listening, connected or closed.", "listening")
+    protocol: str | None = doc("What it speaks: dap or gdb-remote.", "dap")
 
 
 class Location(Described):
@@ -83,6 +94,7 @@ class SessionImported(SessionCreated):
 class Session(SessionCreated):
     stop_reason: str | None = doc("Why it is paused: breakpoint, step, exception, pause or entry.", "breakpoint")
     program: Program | None = doc("What was launched or attached to; null before.")
+    debugger: Debugger | None = doc("What debugs it; null before the launch.")
     attached: bool = doc("Whether the program was attached to: somebody else started it.", False)
     waiting_for_input: WaitingForInput | None = doc("While the running program waits for its stdin.")
     pid: int | None = doc("Process id of the program while it lives.", 12345)

@@ -13,6 +13,8 @@ from ..models.envelope import now
 from ..models.portable import FORMAT, VERSION
 from .checks import existing_folder
 
+OWN = ("timeout_minutes", "stop_on_entry", "stop_scope", "adapter")
+"""Of a session's configuration: what is the same on every machine."""
 
 def document(exported: dict[str, Any]) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "exported_at": now(), **exported}
@@ -58,7 +60,7 @@ class Import:
         return placed
 
     def _options(self, config: dict[str, Any]) -> dict[str, Any]:
-        options = {name: config[name] for name in ("timeout_minutes", "stop_on_entry", "stop_scope") if name in config}
+        options = {name: config[name] for name in OWN if name in config}
         return options | self._interpreter(config, "config")
 
     def _interpreter(self, given: dict[str, Any], where: str) -> dict[str, Any]:
@@ -89,7 +91,7 @@ class Import:
     def _launch(self, given: dict[str, Any]) -> dict[str, Any]:
         launch = {name: value for name, value in given.items() if name not in ("python_path", "venv", "pythonpath")}
         launch |= self._interpreter(given, "launch")
-        for name in ("script", "cwd"):
+        for name in ("script", "program", "core", "cwd"):
             if name in launch:
                 launch[name] = self._place(launch[name], f"launch.{name}")
                 if not os.path.exists(launch[name]):

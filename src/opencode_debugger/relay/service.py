@@ -42,7 +42,7 @@ CHANGES_BREAKPOINTS = frozenset({"set_breakpoints", "remove_breakpoint", "change
 LOOKS = frozenset({"info", "status"})
 OF_THE_LOST = frozenset({"info", "status", "report"})
 """What can still be said of a session whose runner died."""
-TARGET = ("pid", "host", "port", "connect_timeout")
+TARGET = ("pid", "host", "port", "connect_timeout", "debugger", "program")
 """Options of a new session that say what to attach to."""
 ENDING = 15.0
 LEAVING = 5.0

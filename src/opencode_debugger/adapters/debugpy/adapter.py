@@ -27,6 +27,7 @@ from ..base import (
     StopEvent,
 )
 from ..conversation import Conversation
+from ..offered import Offered
 from ..processes import ExitStatus, Program, end_others
 from ..stdin import Stdin
 from ..watched import Watched
@@ -77,7 +78,10 @@ def scope_options(stop_scope: str) -> dict[str, Any]:
     return {"stopAllThreadsOnSuspend": False, "steppingResumesAllThreads": False}
 
 
-class DebugpyAdapter(Looking):
+class DebugpyAdapter(Looking, Offered):
+    name = "debugpy"
+    more = frozenset({"subprocesses", "stop_scope_thread", "completions", "exception_classes", "step_until"})
+
     def __init__(
         self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
     ) -> None:
@@ -115,6 +119,7 @@ class DebugpyAdapter(Looking):
         """what the user calls a file"""
         self._identify(python_path)
         self.pid: int | None = None
+        self.warnings: list[str] = []
 
     def _identify(self, python_path: str) -> None:
         """Known by the time it is needed: asking takes longer than creating a session."""
@@ -420,7 +425,7 @@ class DebugpyAdapter(Looking):
             case "exiting":
                 self._exit_code = body["code"]
             case "function":
-                self._listener.on_function(body["number"], found(body))
+                self._listener.on_rebound(body["number"], found(body))
             case "together":
                 self._marks.on_one_line(body["id"], body["ids"])
 
@@ -481,7 +486,7 @@ class DebugpyAdapter(Looking):
         # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
         await self._go_on("continue", thread_id, go)
 
-    async def step(self, kind: str, thread_id: int, go: Go | None = None) -> None:
+    async def step(self, kind: str, thread_id: int, go: Go | None = None, granularity: str = "line") -> None:
         await self._require_talk().answer(kind, await self._go_on(kind, thread_id, go))
 
     async def _go_on(self, command: str, thread_id: int, go: Go | None) -> Asked:

@@ -1,0 +1,81 @@
+"""What not every debugger offers: refused with what to do instead, unless an adapter has its own way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import RelayError
+from .base import Bound, DataBreakpoint, Go
+
+METHODS = {
+    "tasks": "tasks",
+    "step_targets": "step_targets",
+    "memory": "read_memory",
+    "write_memory": "write_memory",
+    "disassembly": "disassemble",
+    "data_breakpoints": "set_data_breakpoints",
+    "reverse": "reverse",
+}
+"""By capability, the method that an adapter has which offers it."""
+
+INSTEAD = {
+    "tasks": "Tasks are Python's: GET /sessions/{id}/threads shows what a native program runs",
+    "step_targets": "Use step-into: it enters the first call of the line, and again after step-out the next",
+    "memory": "Look at values with POST /sessions/{id}/evaluate; memory is shown of native programs",
+    "write_memory": "Change values with POST /sessions/{id}/set-variable; memory is written in native programs",
+    "disassembly": "Only native programs have machine code to show: launch with `program`",
+    "data_breakpoints": "Use POST /sessions/{id}/step-until with an expression, or a conditional breakpoint",
+    "reverse": "Set a breakpoint earlier and POST /sessions/{id}/restart; going back needs a native program and gdb",
+}
+
+
+class Offered:
+    """Base of adapters: each overrides what its debugger can do."""
+
+    name = ""
+    more: frozenset[str] = frozenset()
+    """what it offers besides, by other means than a method of its own"""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        own = {what for what, method in METHODS.items() if getattr(type(self), method) is not getattr(Offered, method)}
+        return self.more | own
+
+    def refusal(self, capability: str) -> RelayError:
+        said = capability.replace("_", " ")
+        return RelayError(
+            "NOT_SUPPORTED",
+            f"The debugger of this session ({self.name}) has no {said}",
+            capability=capability,
+            suggestion=INSTEAD[capability],
+        )
+
+    async def tasks(self, start: int, count: int) -> dict[str, Any]:
+        raise self.refusal("tasks")
+
+    async def step_targets(self, frame: int) -> dict[str, Any]:
+        raise self.refusal("step_targets")
+
+    async def read_memory(self, address: str, offset: int, count: int) -> dict[str, Any]:
+        raise self.refusal("memory")
+
+    async def write_memory(self, address: str, offset: int, data: bytes | bytearray) -> dict[str, Any]:
+        raise self.refusal("write_memory")
+
+    async def disassemble(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
+        raise self.refusal("disassembly")
+
+    async def set_data_breakpoints(self, frame: int | None, wanted: list[DataBreakpoint]) -> list[Bound]:
+        raise self.refusal("data_breakpoints")
+
+    async def address_of(self, frame: int, expression: str) -> str:
+        raise self.refusal("memory")
+
+    async def instruction(self, frame: int) -> str:
+        raise self.refusal("disassembly")
+
+    async def record(self, enabled: bool) -> dict[str, Any]:
+        raise self.refusal("reverse")
+
+    async def reverse(self, kind: str, thread_id: int, go: Go | None = None) -> None:
+        raise self.refusal("reverse")

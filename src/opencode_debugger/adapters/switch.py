@@ -1,0 +1,71 @@
+"""The debugger of a session: which one it is shows when a program is launched or attached to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, cast
+
+from .base import Adapter
+
+NATIVE_SOURCES = frozenset(
+    {
+        ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".c++", ".h++", ".inl", ".ipp", ".tpp", ".m", ".mm",
+        ".s", ".asm", ".rs", ".zig", ".d", ".go", ".nim", ".v", ".odin", ".f", ".f90", ".f95", ".f03", ".f08", ".for",
+        ".pas", ".pp", ".adb", ".ads", ".cu", ".cl", ".swift", ".vala",
+    }
+)  # fmt: skip
+"""How the names of files end that are compiled to machine code."""
+
+
+def is_native_source(path: str) -> bool:
+    return os.path.splitext(path)[1].lower() in NATIVE_SOURCES
+
+
+def native_lines(path: str) -> dict[str, Any]:
+    """The lines that may have code: which of them do, only the compiled program can tell."""
+    with open(path, "rb") as file:
+        lines = file.read().splitlines()
+    found, in_comment = [], False
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not in_comment and text and not text.startswith((b"//", b"/*")):
+            found.append(number)
+        opened = text.startswith(b"/*") or in_comment
+        in_comment = opened and b"*/" not in text
+    return {"max_line": len(lines), "error": None, "code_lines": found, "definitions": {}, "is_certain": False}
+
+
+class Switch:
+    """Stands for whichever adapter is in use: everything else that is asked of it is asked of that one."""
+
+    def __init__(self, make: Callable[[str], Adapter], first: str) -> None:
+        self._make = make
+        self._made = {first: make(first)}
+        self.current = self._made[first]
+
+    def use(self, name: str) -> None:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        self.current = self._made[name]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.current, name)
+
+    @property
+    def as_adapter(self) -> Adapter:
+        return cast(Adapter, self)
+
+    # What files say is asked of whoever knows their language, before a program is there too.
+
+    async def examine(self, path: str) -> dict[str, Any]:
+        return native_lines(path) if is_native_source(path) else await self._python.examine(path)
+
+    async def find_function(self, path: str, name: str) -> list[int]:
+        return [] if is_native_source(path) else await self._python.find_function(path, name)
+
+    @property
+    def _python(self) -> Adapter:
+        if "debugpy" not in self._made:
+            self._made["debugpy"] = self._make("debugpy")
+        return self._made["debugpy"]

@@ -1,0 +1,86 @@
+"""Which debugger a program is debugged with: by what was asked for, else by what the program is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from ..errors import RelayError, invalid_parameter
+
+SERVERS = {"gdbserver": "gdb", "lldb-server": "lldb"}
+"""Debug servers, and whose they are."""
+NATIVE = ("gdb", "lldb")
+ELF = b"\x7fELF"
+
+
+def is_native(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(ELF)) == ELF
+    except OSError:
+        return False
+
+
+def find_program(program: str, folder: str) -> str:
+    """A path, or the name of a command."""
+    path = os.path.normpath(os.path.join(folder, os.path.expanduser(program)))
+    if not os.path.isfile(path) and os.sep not in program:
+        path = shutil.which(program) or path
+    if not os.path.isfile(path):
+        what = "is a directory, not a program" if os.path.isdir(path) else "does not exist"
+        advice = "Give the absolute path of the compiled program, or set cwd"
+        raise RelayError(
+            "LAUNCH_SCRIPT_NOT_FOUND", f"Program {path} {what}", script=program, path=path, suggestion=advice
+        )
+    if not is_native(path):
+        message = f"{path} is not a native executable (an ELF file)"
+        advice = "Launch Python files with `script`; of a shell script, launch what it runs"
+        raise invalid_parameter("program", program, message, advice)
+    return path
+
+
+def adapter_for_launch(adapter: str | None, server: str | None, is_native_program: bool) -> str:
+    adapter = _with_server(adapter, server)
+    if is_native_program:
+        if adapter == "debugpy":
+            message = "debugpy debugs Python, and this is a native program"
+            raise invalid_parameter("adapter", adapter, message, 'Leave adapter out, or use "gdb" or "lldb"')
+        return adapter or default_native()
+    if adapter in NATIVE:
+        message = f"{adapter} debugs native programs, and this is Python"
+        advice = "Leave adapter and debugger out; to debug the interpreter itself, give its path as `program`"
+        raise invalid_parameter("adapter", adapter, message, advice)
+    return "debugpy"
+
+
+def adapter_for_attach(adapter: str | None, server: str | None, pid: int | None) -> str:
+    adapter = _with_server(adapter, server)
+    if adapter is not None or pid is None:
+        return adapter or "debugpy"
+    from ..adapters.debugpy.target import identify
+
+    try:
+        is_python = identify(pid) is not None or not os.path.exists(f"/proc/{pid}/exe")
+    except OSError:
+        is_python = True  # whoever attaches says what is wrong with it
+    return "debugpy" if is_python else default_native()
+
+
+def _with_server(adapter: str | None, server: str | None) -> str | None:
+    if server is None:
+        return adapter
+    if adapter not in (None, SERVERS[server]):
+        message = f"{server} is reached with {SERVERS[server]}, not with {adapter}"
+        raise invalid_parameter("adapter", adapter or "", message, "Leave adapter out")
+    return SERVERS[server]
+
+
+def default_native() -> str:
+    """gdb, which the extra `native` brings; lldb where there is no gdb that can do it."""
+    from ..adapters import gdb_program
+
+    try:
+        gdb_program.find(None)
+    except RelayError:
+        return "lldb"
+    return "gdb"
