@@ -18,7 +18,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from click.testing import Result
 from relays import RUN_ID, RUN_MARKER, Api, Relay, free_port, refusal
+from typer.testing import CliRunner
 
 from opencode_debugger import logs
 from opencode_debugger.auth.access import Access
@@ -26,11 +28,17 @@ from opencode_debugger.auth.guard import Hosts
 from opencode_debugger.auth.local import NoToken, ensure_local_token, own_token, read_local_token
 from opencode_debugger.auth.scopes import ALL_SCOPES
 from opencode_debugger.auth.tokens import hash_of, new_token
+from opencode_debugger.cli.main import app
 from opencode_debugger.errors import RelayError
 from opencode_debugger.files import NotPrivate
 from opencode_debugger.persistence.tokens import NameTaken, TokenStore
 
 Write = Callable[..., Path]
+
+
+def run_here(*args: str) -> Result:
+    """The command in this process: quicker, where nothing is left running."""
+    return CliRunner().invoke(app, args)
 
 
 def command(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -355,20 +363,29 @@ def test_a_stream_ends_when_its_token_is_revoked(strict: Relay, token: Callable[
     assert '"code":"UNAUTHORIZED"' in next(line for line in reversed(rest) if line.startswith("data:"))
 
 
+def test_the_token_of_a_tunnel_is_for_those_who_may_open_it(strict: Relay, token: Callable[..., str]) -> None:
+    local = Api(strict.base_url, read_local_token(strict.data_dir))
+    with local, local.session() as session, Api(strict.base_url, token("looker", "sessions:read")) as looker:
+        session.launch(code="input()", wait=False)
+        assert session.get()["debugger"]["token"]
+        shown = looker.get(f"/sessions/{session.id}")["debugger"]
+        assert shown["uri"].startswith("tcp://127.0.0.1:") and "token" not in shown
+
+
 def test_the_list_shows_everything_but_the_tokens(folder: Path) -> None:
     made = json.loads(
-        command(
+        run_here(
             *("token", "create", "--name", "ci", "--scope", "admin,sessions:read", "--scope", "artifacts:read"),
             *("--expires", "2h", "--json", "--data-dir", str(folder)),
         ).stdout
     )
     assert made["scopes"] == ["sessions:read", "artifacts:read", "admin"]
     assert re.fullmatch(r"ocdb_[\w-]{43}", made.pop("token"))
-    (listed,) = json.loads(command("token", "list", "--json", "--data-dir", str(folder)).stdout)
+    (listed,) = json.loads(run_here("token", "list", "--json", "--data-dir", str(folder)).stdout)
     assert listed == made
     assert list(listed) == ["id", "name", "scopes", "created_at", "expires_at", "last_used_at", "expired"]
     TokenStore(folder).add("old", "hash", list(ALL_SCOPES), expires_at=0.0)
-    head, row, old = command("token", "list", "--data-dir", str(folder)).stdout.splitlines()
+    head, row, old = run_here("token", "list", "--data-dir", str(folder)).stdout.splitlines()
     assert head.split() == ["ID", "NAME", "SCOPES", "CREATED", "EXPIRES", "LAST", "USED"]
     assert row.split()[:3] == [made["id"], "ci", "sessions:read,artifacts:read,admin"]
     assert old.split()[2] == "all" and "1970-01-01T00:00:00Z (expired)" in old
@@ -394,8 +411,8 @@ def test_what_the_command_cannot_do_it_says_with_what_to_do(
     folder: Path, args: tuple[str, ...], code: int, said: str
 ) -> None:
     TokenStore(folder).add("taken", "hash", ["admin"])
-    done = command("token", *args, "--data-dir", str(folder))
-    assert (done.returncode, done.stdout) == (code, "")
+    done = run_here("token", *args, "--data-dir", str(folder))
+    assert (done.exit_code, done.stdout) == (code, "")
     assert said in done.stderr
     assert code == 2 or re.fullmatch(r"opencode-debugger: .+\n", done.stderr)
     assert [token.name for token in TokenStore(folder).all()] == ["taken"]
@@ -403,8 +420,8 @@ def test_what_the_command_cannot_do_it_says_with_what_to_do(
 
 def test_the_revoked_local_token_goes_with_its_file(folder: Path) -> None:
     ensure_local_token(TokenStore(folder))
-    done = command("token", "revoke", "local", "--data-dir", str(folder))
-    assert done.returncode == 0 and "when it starts again" in done.stderr
+    done = run_here("token", "revoke", "local", "--data-dir", str(folder))
+    assert done.exit_code == 0 and "when it starts again" in done.stderr
     assert not (folder / "local-token").exists()
     assert TokenStore(folder).all() == []
 
@@ -528,8 +545,8 @@ def test_a_certificate_that_cannot_be_used_is_said_in_one_line(
 ) -> None:
     options = [part for name, file in (("--certfile", certfile), ("--keyfile", keyfile)) if file
                for part in (name, str(pem / file))]  # fmt: skip
-    done = command("serve", "--port", str(free_port()), "--data-dir", str(tmp_path / "data"), *options)
-    assert done.returncode == 1
+    done = run_here("serve", "--port", str(free_port()), "--data-dir", str(tmp_path / "data"), *options)
+    assert done.exit_code == 1
     assert re.fullmatch(rf"opencode-debugger: .*{said}.*\n", done.stderr), done.stderr
     assert not (tmp_path / "data").exists()
 
