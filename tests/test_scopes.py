@@ -141,7 +141,8 @@ def test_the_page_has_the_table() -> None:
     page = (DOCS / "security.md").read_text(encoding="utf-8").splitlines()
     for scopes, operations in NEEDED.items():
         needed = " and ".join(f"`{scope}`" for scope in scopes) or "any token"
-        assert f"| {needed} | {', '.join(f'`{operation}`' for operation in operations)} |" in page
+        row = f"| {needed} | {', '.join(f'`{operation}`' for operation in operations)} |"
+        assert row in page, f"docs/security.md lacks: {row}"
     for scope, meaning in MEANINGS.items():
         assert f"| `{scope}` | {meaning.replace('sessions:read', '`sessions:read`')} |" in page
 

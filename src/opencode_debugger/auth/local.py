@@ -12,7 +12,7 @@ from .tokens import hash_of, new_token
 
 NAME = "local"
 VARIABLE = "OPENCODE_DEBUG_TOKEN"
-"""For clients; never passed on to debugged programs, like everything with that prefix."""
+"""For clients; the relay drops it, so that no program inherits it."""
 LONGEST = 1000
 
 

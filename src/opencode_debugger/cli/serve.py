@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 import ssl
@@ -15,7 +17,7 @@ import uvicorn
 
 from ..app import create_app
 from ..auth.access import Access
-from ..auth.local import ensure_local_token, token_file
+from ..auth.local import VARIABLE, ensure_local_token, token_file
 from ..config import MIB, ConfigError, Settings, check_bind, is_loopback, load_settings, sources_of
 from ..files import NotPrivate
 from ..logs import configure
@@ -25,6 +27,7 @@ from ..relay.service import Relay
 from .failure import fail
 from .tls import tls_context
 
+FAREWELL = 0.5
 LOG = logging.getLogger(__name__)
 FIRST_SCREEN = """\
 OpenCode Debug Relay {version}
@@ -53,7 +56,16 @@ class Server(uvicorn.Server):
         """Streams end, which would go on for ever; then sessions, so that whoever waits for one is answered."""
         self.config.app.state.closing.set()  # type: ignore[union-attr]
         await self._relay.close()
+        hurry = asyncio.ensure_future(self._hang_up())
         await super().shutdown(sockets)
+        hurry.cancel()
+
+    async def _hang_up(self) -> None:
+        """A client that is idle does not answer the farewell of TLS, and is not waited for."""
+        await asyncio.sleep(FAREWELL)
+        for connection in list(self.server_state.connections):
+            if self.config.is_ssl and connection.transport.is_closing():
+                connection.transport.abort()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -68,6 +80,7 @@ class Server(uvicorn.Server):
 
 def serve(**overrides: Any) -> int:
     """Runs until it is told to stop. The exit code says whether it ran at all."""
+    os.environ.pop(VARIABLE, None)  # of clients: nothing that is started here is to have it
     try:
         settings = load_settings(**overrides)
         check_bind(settings)
