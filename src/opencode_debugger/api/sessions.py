@@ -78,7 +78,7 @@ async def list_sessions(request: Request, query: Annotated[PageQuery, Query()]) 
 )
 async def get_session(request: Request, session_id: SessionId) -> Response:
     """Everything about a session."""
-    return await ask(request, session_id, "info")
+    return await ask(request, session_id, "info", {"with_token": request.scope["caller"].may("tunnel")})
 
 
 @router.patch(

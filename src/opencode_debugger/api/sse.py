@@ -58,11 +58,13 @@ async def follow(request: Request, session_id: str, query: OutputStreamQuery) ->
 class Following:
     def __init__(self, request: Request, session_id: str, category: str | None) -> None:
         self._relay = relay_of(request)
+        self._caller = request.scope["caller"]
         self._closing: asyncio.Event = request.app.state.closing
         self._session_id = session_id
         self._options = {"limit": PAGE, **({"category": category} if category else {})}
 
     async def page(self, cursor: str | None, timeout: float = 0) -> dict[str, Any]:
+        self._caller.require("follow_output")  # again and again: a token may be revoked or expire meanwhile
         params = {**self._options, "timeout": timeout, **({"cursor": cursor} if cursor is not None else {})}
         answer = await self._relay.call(self._session_id, "follow_output", params)
         return dict(msgspec.json.decode(answer))

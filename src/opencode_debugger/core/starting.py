@@ -23,6 +23,7 @@ from .run import Run
 from .settings import Config
 from .state import LIVE, State
 from .stops import DETACHED, End
+from .tunnel import NoTunnel, Tunnel
 
 LAST_WORDS = 20
 MULTIPROCESSING = "from multiprocessing.spawn import "
@@ -54,6 +55,7 @@ class Starting:
         self._restarting = asyncio.Lock()
         self.learn: Callable[[str], None] = lambda folder: None
         """told of folders that the user named"""
+        self.tunnel: Tunnel = NoTunnel()
 
     async def launch(
         self,
@@ -92,6 +94,7 @@ class Starting:
             self._debuggee.adapter = self._adapter
             self._placement.begin()
             stop_on = self._placement.exceptions.for_launch(stop_on_exception)
+            spec.added |= await self.tunnel.open()
             await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
             self._debuggee.started()
 
@@ -203,6 +206,7 @@ class Starting:
                 stop_on = self._placement.exceptions.for_launch()
                 await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
                 self.program = await asyncio.to_thread(self._adapter.describe_target)
+                await self.tunnel.open()
                 self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
@@ -227,10 +231,12 @@ class Starting:
             stop_on = self._debuggee.exceptions.for_debugger()
             scope = self._debuggee.stop_scope
             await self._adapter.join(arrival, about["pid"], groups, stop_on, self._just_my_code, scope)
+            await self.tunnel.open()
             self._debuggee.started()
 
     async def _undo(self, error: BaseException, previous: End | None = None) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
+        self.tunnel.close()
         await self._adapter.end(0)
         self._debuggee.reset(previous)
         self._placement.exceptions.forget_launch()

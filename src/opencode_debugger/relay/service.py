@@ -103,7 +103,9 @@ class Relay:
     def lock(self) -> None:
         """Before anything else: two relays must not hold the same sessions."""
         make_folder(self._settings.data_dir)
-        self._lock.acquire({"pid": os.getpid(), "host": self._settings.host, "port": self._settings.port})
+        scheme = "https" if self._settings.certfile else "http"
+        about = {"pid": os.getpid(), "scheme": scheme, "host": self._settings.host, "port": self._settings.port}
+        self._lock.acquire(about)
 
     async def start(self) -> None:
         for folder in (self._folder, self._settings.breakpoints_dir):

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import RelayError
-from ..base import Asked, Frames
+from ..base import Frames, Listener
 from .handles import Handles
 from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, clipped, fitted, row, shortened, within
+from .talking import Talking
 
 MOST_FRAMES = 500
 """of a stack: one that overflowed has hundreds of thousands"""
@@ -46,25 +47,19 @@ class Inside:
     scope: str | None = None
 
 
-class Looking:
+class Looking(Talking):
     """The part of the adapter that looks into the program, and changes values in it."""
 
-    name = ""
-
-    def __init__(self) -> None:
+    def __init__(
+        self, session_id: str, listener: Listener, timeout: float, launch_timeout: float, path: str | None
+    ) -> None:
+        super().__init__(session_id, listener, timeout, launch_timeout, path)
         self._frames: Handles[Frame] = Handles(1)
         self._inside: Handles[Inside] = Handles(1000)
 
-    async def _request(self, command: str, arguments: dict[str, Any] | None = None, timeout: float = 0) -> Any:
-        raise NotImplementedError
-
-    async def _contained(self, command: str, arguments: dict[str, Any], timeout: float) -> Any:
-        """The same for what may run code of the program: ends in time, and what it does is not told as stops."""
-        raise NotImplementedError
-
     @property
     def _is_halted(self) -> bool:
-        raise NotImplementedError
+        return not self._is_running
 
     def _forget_places(self) -> None:
         self._frames.clear()
@@ -96,9 +91,6 @@ class Looking:
             thread_id=thread_id,
             suggestion="Pause the program with POST /sessions/{id}/pause",
         )
-
-    def ask_stack(self, thread_id: int) -> Asked:
-        raise NotImplementedError
 
     async def _stack(self, thread_id: int, levels: int) -> Frames:
         body = await self._request("stackTrace", {"threadId": thread_id, "startFrame": 0, "levels": levels})
