@@ -317,7 +317,7 @@ class Looking(Talking):
         name, message = _signal_text(number)
         if address is not None:
             message += f" at address {address}"
-        trace = _backtrace(await self._stack(place.thread, MOST_FRAMES))
+        trace = backtrace(await self._stack(place.thread, MOST_FRAMES))
         return {
             "type": name,
             "full_type": name,
@@ -412,7 +412,7 @@ def _signal_text(number: int) -> tuple[str, str]:
         return f"signal {number}", signal.strsignal(number) or ""
 
 
-def _backtrace(frames: Frames) -> str:
+def backtrace(frames: Frames) -> str:
     lines = []
     for level, frame in enumerate(frames[:100]):
         source = frame.get("source")
