@@ -169,11 +169,11 @@ def meanwhile(session: Session, call: Callable[[Session], Any]) -> Iterator[Futu
 
 
 def line_of(path: Path, line: int | str) -> int:
-    """A line number, or the number of the line that ends in `# @name`."""
+    """A line number, or the number of the line that ends in `# @name` (in C: `// @name`)."""
     if isinstance(line, int):
         return line
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if re.search(rf"# @{re.escape(line)}\b", text):
+        if re.search(rf"(#|//) @{re.escape(line)}\b", text):
             return number
     raise AssertionError(f"no line marked # @{line} in {path}")
 

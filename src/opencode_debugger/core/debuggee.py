@@ -15,6 +15,7 @@ from ..adapters.base import Adapter, Arrival, Asked, Bound, Frames, Go, StopEven
 from ..adapters.processes import ExitStatus
 from ..errors import RelayError
 from .breakpoints import CHANGED, Breakpoint, BreakpointTable
+from .data_table import DataTable
 from .events import EventLog
 from .exception_breakpoints import ExceptionTable
 from .file_changes import FileChanges
@@ -38,6 +39,7 @@ class Debuggee:
         self.log = log
         self.breakpoints = breakpoints
         self.exceptions = ExceptionTable()
+        self.data = DataTable(log)
         self.file_changes = FileChanges()
         self.output = Output(log)
         self.state = State.CREATED
@@ -143,6 +145,9 @@ class Debuggee:
             self.told_errors.add((bp.id, error))
             kind = "exception_breakpoint" if of_exception else "breakpoint"
             self.log.add(kind, {"reason": "condition_error", kind: bp.to_dict(), "error": error})
+
+    def on_data_gone(self, number: int, why: str) -> None:
+        self.data.gone(number, why)
 
     def on_thread(self, reason: str, thread_id: int) -> None:
         self.touch()
@@ -271,11 +276,17 @@ class Debuggee:
         rules = [rule for number in (exception or {}).get("rules", ()) if (rule := self.exceptions.by_number(number))]
         for rule in rules:
             rule.hits += 1
-        return [bp.id for bp in hit] + [rule.id for rule in rules if not rule.from_launch]
+        data = self.data.hit(event.data_hit["number"]) if event.data_hit else None
+        ids = [bp.id for bp in hit] + ([data] if data else [])
+        return ids + [rule.id for rule in rules if not rule.from_launch]
 
     def _note(self, stop: Stop, changed: bool) -> str | None:
         errors = [self._condition_errors.pop(id, None) for id in stop.hit_ids]
         notes = [f"Condition raised {error}" for error in errors if error][:1]
+        if stop.event.data_hit:
+            notes.append(self.data.said(stop.event.data_hit))
+        if stop.event.note:
+            notes.append(stop.event.note)
         if changed:
             notes.append(f"{CHANGED}, the source shown is that of the file")
         return ". ".join(notes) or None
@@ -309,6 +320,7 @@ class Debuggee:
         if self.state in ENDED or self.state is State.CREATED:
             return
         self.end, self.ended_at = end, time.monotonic()
+        self.data.forget()
         self._forget_places()
         self.state = State.TERMINATED
         self.touch()

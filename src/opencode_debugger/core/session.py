@@ -14,13 +14,14 @@ from ..adapters.base import Adapter
 from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..adapters.switch import Switch
 from ..errors import RelayError
-from . import assigning, hints, inspection, threads
+from . import assigning, hints, inspection, machine, threads
 from .breakpoints import BreakpointTable
 from .changes import Changes
 from .code import Code, exception
+from .data_breakpoints import DataPlacement
 from .debuggee import Debuggee
 from .ending import GRACE, Ending
-from .events import EventLog, timestamp
+from .events import STREAM_CHARACTERS, EventLog, output_cursor, timestamp
 from .execution import Execution
 from .family import Family
 from .input import Input
@@ -96,6 +97,7 @@ class Session:
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
         """By the names under which relay and doors know them."""
+        data = DataPlacement(self.debuggee)
         return {
             "info": self.info,
             "status": self.status,
@@ -125,6 +127,15 @@ class Session:
             "step_until": self.travel.step_until,
             "step_targets": self.travel.step_targets,
             "run_to": self.travel.run_to,
+            "step_back": partial(self.execution.back, "step_back"),
+            "reverse_continue": partial(self.execution.back, "reverse_continue"),
+            "record": self.execution.record,
+            "read_memory": partial(machine.read_memory, self.debuggee),
+            "write_memory": partial(machine.write_memory, self.debuggee),
+            "disassemble": partial(machine.disassemble, self.debuggee),
+            "set_data_breakpoint": data.put,
+            "list_data_breakpoints": data.listed,
+            "remove_data_breakpoints": data.remove,
             "report": self.execution.report,
             "stdin": self.execution.stdin,
             "threads": partial(threads.threads, self.debuggee),
@@ -150,6 +161,7 @@ class Session:
             "follow_output": self.follow_output,
             "clear_output": self.clear_output,
             "events": self.events,
+            "follow_events": self.follow_events,
         }
 
     # What it is and where it stands.
@@ -300,31 +312,40 @@ class Session:
     async def output(
         self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
     ) -> dict[str, Any]:
-        page = await self._output_page(cursor, limit, category, timeout)
+        page = await self._page(lambda at: self.debuggee.log.read_output(at, limit, category), cursor, timeout)
         entries = [entry.to_output() for _, entry in page["entries"]]
         return {**page, "entries": entries, **self.family.output_note(self)}
 
     async def follow_output(
-        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
+        self,
+        cursor: str | None = None,
+        limit: int = 100,
+        category: str | None = None,
+        timeout: float = 0,
+        beyond_end: bool = False,
     ) -> dict[str, Any]:
         """The same for somebody who goes on reading: each entry with the cursor behind it, and how it ended."""
-        page = await self._output_page(cursor, limit, category, timeout)
-        entries = [{"cursor": cursor, **entry.to_output()} for cursor, entry in page["entries"]]
-        end = None if page["has_more"] or self.state not in ENDED else self._ending(self.debuggee.end)
-        return {**page, "entries": entries, "end": end}
 
-    async def _output_page(
-        self, cursor: str | None, limit: int, category: str | None, timeout: float
+        def read(at: str | None) -> dict[str, Any]:
+            return self.debuggee.log.read_output(at, limit, category, STREAM_CHARACTERS)
+
+        page = await self._page(read, cursor, timeout, beyond_end)
+        entries = [{"cursor": output_cursor(after), **entry.written()} for after, entry in page["entries"]]
+        has_ended = self.state in ENDED and not page["has_more"] and not beyond_end
+        return {**page, "entries": entries, "end": self._ending(self.debuggee.end) if has_ended else None}
+
+    async def _page(
+        self, read: Callable[[str | None], dict[str, Any]], cursor: str | None, timeout: float, beyond_end: bool = False
     ) -> dict[str, Any]:
-        """With a timeout it waits for output, as long as there can be any."""
-        log, deadline = self.debuggee.log, time.monotonic() + timeout
-        page = log.read_output(cursor, limit, category)
-        while not (page["entries"] or page["has_more"]) and self.state not in ENDED:
+        """With a timeout it waits for entries, as long as there can be any."""
+        deadline = time.monotonic() + timeout
+        page = read(cursor)
+        while not any(page[name] for name in ("entries", "has_more", "dropped", "cleared")):
             left = deadline - time.monotonic()
-            if left <= 0 or page["dropped"] or page["cleared"]:
+            if left <= 0 or (self.state in ENDED and not beyond_end):
                 break
-            await log.news(left)
-            page = log.read_output(page["next_cursor"], limit, category)
+            await self.debuggee.log.news(left)
+            page = read(page["next_cursor"])
         return page
 
     def clear_output(self) -> dict[str, Any]:
@@ -336,6 +357,21 @@ class Session:
     async def events(self, cursor: str | None = None, limit: int = 100, timeout: float = 0) -> dict[str, Any]:
         answer = await self.debuggee.log.read_events(cursor, limit, timeout)
         return {**answer, "session_status": str(self.state)}
+
+    async def follow_events(
+        self,
+        cursor: str | None = None,
+        limit: int = 100,
+        timeout: float = 0,
+        kinds: list[str] | None = None,
+        from_now: bool = False,
+    ) -> dict[str, Any]:
+        """What happens, for somebody who goes on reading: the program's end is one of the events."""
+
+        def read(at: str | None) -> dict[str, Any]:
+            return self.debuggee.log.follow_events(at, limit, kinds, from_now)
+
+        return await self._page(read, cursor, timeout, beyond_end=True)
 
     async def end(self, reason: str, force: bool = False) -> dict[str, Any]:
         """Ends the program and everything that it started."""

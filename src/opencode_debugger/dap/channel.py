@@ -93,6 +93,11 @@ class Channel(asyncio.Protocol):
         logger.debug("reverse request refused: %s", request.command)
         self._write(messages.Response(request.seq, False, request.command, "not supported", None, self._next_seq()))
 
+    @property
+    def last_seq(self) -> int:
+        """Of the message that was sent last, by which a request can be cancelled."""
+        return self._seq
+
     def _next_seq(self) -> int:
         self._seq += 1
         return self._seq

@@ -29,6 +29,11 @@ CAPABILITIES = {
     "supports_single_thread_execution": True,
     "supports_tasks": True,
     "supports_subprocesses": True,
+    "supports_native_programs": True,
+    "supports_data_breakpoints": True,
+    "supports_memory": True,
+    "supports_disassembly": True,
+    "supports_step_back": True,
 }
 
 
