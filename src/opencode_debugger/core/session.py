@@ -322,6 +322,7 @@ class Session:
         limit: int = 100,
         category: str | None = None,
         timeout: float = 0,
+        cursors: bool = True,
         beyond_end: bool = False,
     ) -> dict[str, Any]:
         """The same for somebody who goes on reading: each entry with the cursor behind it, and how it ended."""
@@ -330,7 +331,10 @@ class Session:
             return self.debuggee.log.read_output(at, limit, category, STREAM_CHARACTERS)
 
         page = await self._page(read, cursor, timeout, beyond_end)
-        entries = [{"cursor": output_cursor(after), **entry.written()} for after, entry in page["entries"]]
+        entries = [entry.written() for _, entry in page["entries"]]
+        if cursors:
+            for entry, (after, _) in zip(entries, page["entries"], strict=True):
+                entry["cursor"] = output_cursor(after)
         has_ended = self.state in ENDED and not page["has_more"] and not beyond_end
         return {**page, "entries": entries, "end": self._ending(self.debuggee.end) if has_ended else None}
 

@@ -7,7 +7,6 @@ import contextlib
 import os
 import re
 import signal
-import time
 from typing import Any
 
 from ...errors import RelayError

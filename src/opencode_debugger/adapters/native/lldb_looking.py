@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
-from typing import Any
 
-from ...errors import RelayError
-from .looking import CALLS, ERROR_LIMIT, Frame, Looking, Row, as_result, shortened
+from .looking import Looking
 
 RESULT = re.compile(r"^\((.+?)\) (\$\d+) = ", re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^error: (?:<user expression \d+>:(\d+):(\d+): )?(.*)", re.MULTILINE)
