@@ -38,7 +38,7 @@ ALLOWED = frozenset(
         "dataBreakpointInfo", "setDataBreakpoints",
         "continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "pause", "threads", "stackTrace",
         "scopes", "variables", "evaluate", "setVariable", "setExpression", "completions", "modules",
-        "exceptionInfo", "readMemory", "writeMemory", "disassemble", "ocdb",
+        "exceptionInfo", "readMemory", "writeMemory", "disassemble", "ocdb", "ocdbAlways",
     }
 )  # fmt: skip
 CLIENT = {
@@ -227,6 +227,7 @@ class NativeAdapter(Machine, Offered):
             "exited": lambda body: self._spawn(self._on_exited(body.get("exitCode"))),
             "terminated": lambda body: self._spawn(self._on_terminated()),
             "output": self._on_said,
+            "ocdb": self._on_own,
         }.get(event.event)
         if handler is not None:
             handler(body)
@@ -255,6 +256,9 @@ class NativeAdapter(Machine, Offered):
     def _on_said(self, body: dict[str, Any]) -> None:
         """The debugger's own chatter: the program's output comes through its pipes."""
 
+    def _on_own(self, body: dict[str, Any]) -> None:
+        """What our own code inside the debugger says."""
+
     def _on_continued(self, body: dict[str, Any]) -> None:
         if not self._asides:
             self._is_running = True
@@ -274,7 +278,7 @@ class NativeAdapter(Machine, Offered):
         await self._request("setExceptionBreakpoints", {"filters": filters, "filterOptions": options})
 
     async def hits(self) -> dict[int, int]:
-        return self._marks.hits()
+        return await self._marks.hits()
 
     async def visit(self, path: str, line: int) -> None:
         await self._marks.visit(path, line)
