@@ -6,18 +6,18 @@ import asyncio
 import contextlib
 import os
 import re
-import signal
 from typing import Any
 
 from ...errors import RelayError
-from ..base import AttachSpec, ExceptionRule, LaunchSpec
+from ..base import AttachSpec, ExceptionRule, Go, LaunchSpec, StopEvent
 from ..processes import ExitStatus
 from ..watched import Watched
 from . import elf, lldb_program
-from .adapter import GRACE, NativeAdapter
-from .lldb_looking import LldbLooking
+from .adapter import NativeAdapter
+from .lldb_machine import WATCHPOINT, LldbMachine
 from .lldb_marks import LldbMarks
 from .process import ERRORS, INPUT, OUTPUT, Helper
+from .talking import GRACE
 
 SETTINGS = (
     "settings set target.inherit-env false",
@@ -37,12 +37,11 @@ PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
-SIGNAL = re.compile(r"^signal (\w+)")
-ADDRESS = re.compile(r"fault address[:=]? (0x[0-9a-f]+)")
 
 
-class LldbAdapter(LldbLooking, NativeAdapter):
+class LldbAdapter(LldbMachine, NativeAdapter):
     kind = "lldb"
+    more = NativeAdapter.more | {"instruction_steps"}
     _marks: LldbMarks
 
     def _reset(self) -> None:
@@ -51,6 +50,8 @@ class LldbAdapter(LldbLooking, NativeAdapter):
         """why each thread halted, in lldb's words"""
         self._together: list[dict[str, Any]] = []
         """stops of other threads, at the same moment as the one that is being told"""
+        self._stepping: int | None = None
+        """the thread that a step was asked of"""
         self._inner_server: Watched | None = None
         """the lldb-server that lldb-dap has started for itself"""
 
@@ -153,12 +154,19 @@ class LldbAdapter(LldbLooking, NativeAdapter):
         if body["reason"] == "exception" and description.startswith("signal SIGSTOP"):
             is_ours = self._is_pausing or self._is_starting
             return "pause" if is_ours else "exception"
+        if WATCHPOINT.match(description):
+            return "data breakpoint"
         return super()._reason(body)
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         self._described[body["threadId"]] = str(body.get("description") or "")
         if body.get("preserveFocusHint"):
             return  # of another thread: `_look_closer` asks which of these are new
+        if body["reason"] == "step" and self._stepping is None and not self._is_starting:
+            # The end of a step of another thread that something else had cut short.
+            self._is_running = False
+            self._spawn(self._go_on_quietly(body["threadId"]))
+            return
         ids = body.get("hitBreakpointIds") or []
         is_quiet = self._asides or self._halting is not None or self._is_ending or self._is_core
         if is_quiet or not (self._has_threads() or (ids and not self._marks.is_alone)):
@@ -194,13 +202,16 @@ class LldbAdapter(LldbLooking, NativeAdapter):
         if not self._is_over and not self._is_running:
             super()._on_stopped(body)
 
-    def _tell(self, reason: str, thread_id: int, numbers: list[int]) -> None:
-        super()._tell(reason, thread_id, numbers)
+    def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
+        if self._stepping == thread_id and reason != "step":
+            self._require_talk().send("evaluate", {"expression": "thread plan discard 1", "context": "repl"})
+        self._stepping = None
+        super()._tell(reason, thread_id, numbers, **more)
         together, self._together = self._together, []
         for body in together:
-            self._spawn(self._tell_also(body, self._stops))
+            self._spawn(self._tell_also(body))
 
-    async def _tell_also(self, body: dict[str, Any], stops: int) -> None:
+    async def _tell_also(self, body: dict[str, Any]) -> None:
         """A stop of another thread: what it is about was hit, whatever else happened."""
         stopping = []
         with contextlib.suppress(RelayError):
@@ -208,7 +219,15 @@ class LldbAdapter(LldbLooking, NativeAdapter):
                 if number > 0 and await self._wants_stop(number, body["threadId"]):
                     stopping.append(number)
         if stopping and not self._is_running and not self._is_over:
-            NativeAdapter._tell(self, "breakpoint", body["threadId"], stopping)
+            self._stops += 1
+            self._listener.on_stopped(
+                StopEvent("breakpoint", body["threadId"], hit_numbers=stopping, number=self._stops, after=self._serial)
+            )
+
+    async def _go(self, command: str, thread_id: int, go: Go | None, granularity: str = "line") -> None:
+        self._stepping = None if command == "continue" else thread_id
+        self._together = []
+        await super()._go(command, thread_id, go, granularity)
 
     async def _go_on_quietly(self, thread_id: int) -> None:
         if self._together and not self._is_ending:
@@ -267,11 +286,3 @@ def _parent_or_tracer(pid: int) -> int | None:
                 return int(line.split()[1]) or None
     return None
 
-
-def signal_of(description: str) -> tuple[int | None, str | None]:
-    """The number of a signal in lldb's words for a stop, and the address that it is about."""
-    found = SIGNAL.match(description)
-    if found is None or found[1] not in signal.Signals.__members__:
-        return None, None
-    address = ADDRESS.search(description)
-    return int(signal.Signals[found[1]]), address[1] if address else None
