@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import time
 from collections.abc import Callable
@@ -38,7 +37,6 @@ from .stops import End
 from .travel import Travel
 from .watches import Watches
 
-NATIVE = {"gdb": "GdbAdapter", "lldb": "LldbAdapter"}
 SHOWN = ("script", "program", "module", "command")
 """of a program, in lists"""
 
@@ -78,11 +76,14 @@ class Session:
     def _make_adapter(self, name: str) -> Adapter:
         limits = self.config.limits
         timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
-        if name in NATIVE:
-            where = {"gdb": limits.gdb_path, "lldb": limits.lldb_path}[name]
-            native = importlib.import_module(f"..adapters.native.{name}", __package__)
-            made: Adapter = getattr(native, NATIVE[name])(self.id, self.debuggee, *timeouts, where)
-            return made
+        if name == "gdb":  # imported here, because Python programs need no memory for it
+            from ..adapters.native.gdb import GdbAdapter
+
+            return GdbAdapter(self.id, self.debuggee, *timeouts, limits.gdb_path)
+        if name == "lldb":
+            from ..adapters.native.lldb import LldbAdapter
+
+            return LldbAdapter(self.id, self.debuggee, *timeouts, limits.lldb_path)
         adapter = DebugpyAdapter(self.id, self.config.interpreter, self.debuggee, *timeouts)
         adapter.spell = lambda path: self.spelling.spelled(path)
         return adapter

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +33,7 @@ QUIET = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGCH
 SETTINGS = (
     f"set exec-wrapper /bin/sh -c '{REDIRECTED}' sh",
     "set debuginfod enabled off",
+    "set style enabled off",
     "set unwind-on-signal on",
     "set unwind-on-timeout on",
     "set unwind-on-terminating-exception on",
@@ -41,6 +44,7 @@ SETTINGS = (
     f"add-auto-load-scripts-directory {PRINTERS}",
     f"handle {' '.join(QUIET)} nostop noprint pass",
 )
+SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
 GROUP = "functions"
 
 
@@ -114,6 +118,17 @@ class GdbAdapter(GdbLooking, GdbMachine):
         if spec.pid is not None:
             return "attach", {"pid": spec.pid}
         return "attach", {"target": f"{spec.host}:{spec.port}"}
+
+    async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        """The shell that the server starts the program with is ours; the program gets the one of its environment."""
+        own = f"SHELL={shlex.quote(environment['SHELL'])}" if "SHELL" in environment else "unset SHELL"
+        wrapper = ["/bin/sh", "-c", shlex.quote(f"{own}; {REDIRECTED}"), "sh"]  # for a shell: it does not quote them
+        command = [gdb_program.find_server(), "--once", "--wrapper", *wrapper, "--", "127.0.0.1:0"]
+        said = await self._start_server(
+            [*command, spec.target, *spec.args], {**environment, "SHELL": "/bin/sh"}, spec.cwd, SERVING
+        )
+        self._found_pid(int(said[1]))
+        return "attach", {"target": f"127.0.0.1:{said[2]}"}
 
     async def _exit_status(self, code: int | None) -> ExitStatus | None:
         with contextlib.suppress(RelayError):

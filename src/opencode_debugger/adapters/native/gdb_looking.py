@@ -10,6 +10,7 @@ from .looking import MOST_FRAMES, VALUES, Frame, Inside, Looking, as_result, bac
 from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, row, shortened, within
 
 THROW = "__cxa_throw"
+TIMED_OUT = "timed out while in a function called from GDB"
 LEAST = 40
 """characters that any value may have"""
 
@@ -61,7 +62,7 @@ class GdbLooking(Looking):
             return {"missing": True}
         start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
         left_out = page.get("filter") == ("named" if inside.indexed else "indexed")
-        wanted = {"reference": inside.reference, "start": start, "count": 0 if left_out else count}
+        wanted: dict[str, Any] = {"reference": inside.reference, "start": start, "count": 0 if left_out else count}
         if page.get("name"):
             wanted |= {"start": 0, "count": MOST_SEARCHED}
         limit = max(LEAST, page.get("budget") or page.get("limit_total") or VALUE_LIMIT) // max(1, min(count, 20))
@@ -78,7 +79,7 @@ class GdbLooking(Looking):
         return {"variables_reference": reference, **paged(rows, total, start, page)}
 
     async def _locals(self, frame: int, scopes: tuple[str, ...] = ()) -> list[Row]:
-        wanted = {"limit": VALUE_LIMIT * 10, "names": MAX_PAGE, "watched": [], "seconds": VALUES}
+        wanted: dict[str, Any] = {"limit": VALUE_LIMIT * 10, "names": MAX_PAGE, "watched": [], "seconds": VALUES}
         answer = await self._inside_gdb(self._frame(frame), "report", **wanted)
         return [self._made(each, frame) for each in answer["rows"]]
 
@@ -112,7 +113,7 @@ class GdbLooking(Looking):
 
     def _evaluation(self, answer: dict[str, Any], frame: int, text: str, limit: int) -> dict[str, Any]:
         if "error" in answer:
-            return self._refused(answer["error"], text)
+            return {"timed_out": True} if TIMED_OUT in answer["error"] else self._refused(answer["error"], text)
         return as_result(shortened(self._made(answer, frame), limit))
 
     async def _command(self, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
@@ -157,6 +158,8 @@ class GdbLooking(Looking):
             return self._failed(error, value)
         if "missing" in answer:
             return {**answer, "is_global": False}
+        if TIMED_OUT in answer.get("error", ""):
+            return {"timed_out": True}
         if "error" in answer:
             text = value if answer["part"] == "value" else wish["expression"]
             return {**self._refused(answer["error"], text), "part": answer["part"]}

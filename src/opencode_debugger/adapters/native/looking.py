@@ -111,7 +111,7 @@ class Looking(Talking):
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
                 "name": frame["name"] or frame.get("instructionPointerReference") or "??",
-                "line": frame["line"] if path else 0,
+                "line": frame["line"] if os.path.isabs(path) else 0,
                 "column": frame["column"],
                 "source": {"path": path} if os.path.isabs(path) else None,
                 "address": frame.get("instructionPointerReference"),

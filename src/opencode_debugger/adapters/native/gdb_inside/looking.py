@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from .values import REFERENCES, Json, Member, Reference, counts, failed, members, row
+from .values import LARGE, REFERENCES, Json, Member, Reference, counts, failed, members, row
 
 gdb: Any = importlib.import_module("gdb")
 
@@ -215,7 +215,10 @@ def evaluate(place: Place, expression: str, limit: int, seconds: float) -> Json:
     select(place)
     try:
         with Evaluating(seconds):
-            return row(expression[:100], gdb.parse_and_eval(expression), limit)
+            value = gdb.parse_and_eval(expression)
+            if value.type.sizeof <= LARGE:
+                value.fetch_lazy()  # so that what cannot be read is an error
+            return row(expression[:100], value, limit)
     except gdb.error as error:
         return {"error": str(error)}
 
@@ -311,11 +314,10 @@ def tops() -> Json:
         thread.switch()
         frame = gdb.newest_frame()
         place = frame.find_sal()
-        path = place.symtab.fullname() if place.symtab is not None else None
+        path = place.symtab.fullname() if place.symtab is not None else ""
+        path = path if os.path.isabs(path) else None
         name = frame.name() or hex(frame.pc())
-        rows.append(
-            {"thread": thread.global_num, "name": name, "path": path, "line": place.line, "pc": hex(frame.pc())}
-        )
+        rows.append({"thread": thread.global_num, "name": name, "path": path, "line": place.line if path else 0})
     if current is not None and current.is_valid():
         current.switch()
     return {"tops": rows}

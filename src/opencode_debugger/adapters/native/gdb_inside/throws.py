@@ -68,7 +68,8 @@ def _class_of(info: int) -> str:
 
 def _lineage(name: str) -> list[str]:
     """The class and those that it is derived from, as far as they are known."""
-    found, waiting = [], [name]
+    found: list[str] = []
+    waiting = [name]
     while waiting and len(found) < 50:
         each = waiting.pop(0)
         found.append(each)
@@ -108,7 +109,7 @@ def thrown(place: looking.Place) -> Json:
 def _what(address: int, name: str) -> str:
     """What it says of itself, if it is one of the standard library's kind; else its value."""
     try:
-        if name.startswith("std::") or "std::exception" in _lineage(name):
+        if any(each.startswith("std::") for each in _lineage(name)):
             with looking.Evaluating(1):
                 said = gdb.parse_and_eval(f"((std::exception *) {address})->what()")
                 return str(said.string(errors="replace"))

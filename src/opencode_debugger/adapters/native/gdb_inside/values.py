@@ -15,11 +15,13 @@ Member = tuple[str, Any]
 
 MOST_ELEMENTS = 200
 DEPTH = 4
+LARGE = 60000
+"""bytes of an array, from which on gdb does not read it as a whole"""
 MOST_COUNTED = 10000
 """children of a pretty-printed value that are counted one by one"""
 SIZE = re.compile(r"(?:of length|with|of size) (\d+)(?: element|,|$| )")
 """How the printers of C++'s containers say how many they hold."""
-TEXT = ("TYPE_CODE_CHAR", "TYPE_CODE_INT")
+STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 
 
 class Reference:
@@ -56,11 +58,26 @@ REFERENCES = References()
 
 
 def text_of(value: Any, limit: int = 2000) -> str:
+    return _text_of(*_beginning(value), limit)
+
+
+def _beginning(value: Any) -> tuple[Any, str]:
+    """Of an array that is too long to be read as a whole, what can be shown of it."""
+    kind = value.type.strip_typedefs()
+    if kind.code != gdb.TYPE_CODE_ARRAY or kind.sizeof <= LARGE or value.address is None:
+        return value, ""
+    first, _ = kind.range()
+    shown = kind.target().array(max(0, min(MOST_ELEMENTS, LARGE // max(1, kind.target().sizeof)) - 1))
+    return value[first].address.cast(shown.pointer()).dereference(), "..."
+
+
+def _text_of(value: Any, more: str, limit: int) -> str:
     elements = max(4, min(MOST_ELEMENTS, limit // 2))
     options: Json = {"max_elements": elements, "max_depth": DEPTH, "symbols": True, "styling": False}
     for attempt in (options, {"max_elements": elements, "max_depth": DEPTH}, {}):
         try:
-            return str(value.format_string(**attempt))
+            text = str(value.format_string(**attempt))
+            return text[:-1] + more + "}" if more and text.endswith("}") else text
         except TypeError:
             continue
         except Exception as error:
@@ -71,7 +88,7 @@ def text_of(value: Any, limit: int = 2000) -> str:
 def row(name: str, value: Any, limit: int = 2000) -> Json:
     if not isinstance(value, gdb.Value):
         value = gdb.Value(value)
-    made: Json = {"name": name, "value": text_of(value, limit), "type": str(value.type), "reference": 0}
+    made: Json = {"name": name, "value": text_of(value, limit), "type": type_of(value), "reference": 0}
     try:
         named, indexed = counts(value)
         if named or indexed:
@@ -81,6 +98,10 @@ def row(name: str, value: Any, limit: int = 2000) -> Json:
     except Exception:
         return made  # it cannot be read: what could be said stands
     return made
+
+
+def type_of(value: Any) -> str:
+    return str(value.type).replace(STRING, "std::string")
 
 
 def failed(name: str, error: BaseException) -> Json:
