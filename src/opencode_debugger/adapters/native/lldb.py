@@ -9,13 +9,14 @@ import re
 from typing import Any
 
 from ...errors import RelayError
-from ..base import AttachSpec, ExceptionRule, Go, LaunchSpec, StopEvent
+from ..base import AttachSpec, Go, LaunchSpec, StopEvent
 from ..processes import ExitStatus
 from ..watched import Watched
 from . import elf, lldb_program
 from .adapter import NativeAdapter
-from .lldb_machine import WATCHPOINT, LldbMachine
+from .lldb_machine import WATCHPOINT
 from .lldb_marks import LldbMarks
+from .lldb_throws import DESCRIPTION, LldbThrows
 from .process import ERRORS, INPUT, OUTPUT, Helper
 from .talking import GRACE
 
@@ -39,9 +40,9 @@ NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
 
 
-class LldbAdapter(LldbMachine, NativeAdapter):
+class LldbAdapter(LldbThrows, NativeAdapter):
     kind = "lldb"
-    more = NativeAdapter.more | {"instruction_steps"}
+    more = NativeAdapter.more | {"instruction_steps", "exception_classes"}
     _marks: LldbMarks
 
     def _reset(self) -> None:
@@ -169,12 +170,28 @@ class LldbAdapter(LldbMachine, NativeAdapter):
             return
         ids = body.get("hitBreakpointIds") or []
         is_quiet = self._asides or self._halting is not None or self._is_ending or self._is_core
+        self._thrown = None
+        if not is_quiet and body.get("description") == DESCRIPTION:
+            self._is_running = False
+            self._spawn(self._on_throw(body))
+            return
         if is_quiet or not (self._has_threads() or (ids and not self._marks.is_alone)):
             self._marks.count(ids)
             super()._on_stopped(body)
             return
         self._is_running = False
         self._spawn(self._look_closer(body))
+
+    async def _on_throw(self, body: dict[str, Any]) -> None:
+        is_wanted = True
+        with contextlib.suppress(RelayError):
+            is_wanted = await self._look_at_throw(body["threadId"])
+        if self._is_over or self._is_running:
+            return
+        if is_wanted:
+            super()._on_stopped(body)
+        else:
+            await self._go_on_quietly(body["threadId"])
 
     def _has_threads(self) -> bool:
         if self.pid is None:
@@ -234,9 +251,6 @@ class LldbAdapter(LldbMachine, NativeAdapter):
             await self._judge(self._together.pop(0))
             return
         await super()._go_on_quietly(thread_id)
-
-    def _set_exceptions(self, rules: list[ExceptionRule]) -> tuple[list[str], list[dict[str, Any]]]:
-        return (["cpp_throw"] if any("raised" in rule.filters for rule in rules) else []), []
 
     # The end.
 

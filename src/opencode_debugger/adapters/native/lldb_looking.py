@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import RelayError
 from ..base import Frames
 from .looking import ERROR_LIMIT, Frame, Inside, Looking
-from .rows import Row
+from .rows import Row, clipped
 from .talking import GRACE
 
 LOCALS = 1
@@ -20,6 +20,10 @@ RESULT = re.compile(r"^\(.*?\) (\$\w+) = ", re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^(?:error: )?(?:<user expression \d+>:(\d+):(\d+): )?(.*)")
 SYNTAX = re.compile(r"(expected|extraneous|unterminated|missing|unexpected|invalid (digit|suffix|preprocessing))\b")
 WORDY = re.compile(r"^(supposed to interpret, but failed: |Couldn't apply expression side effects : )")
+SIZE = re.compile(r"size=\d+")
+SHOWN, MOST_OPENED = 10, 20
+"""Elements that are shown of a container, and containers of a listing."""
+QUALIFIERS = re.compile(r"( const| volatile| &&?| \[.*\])+$")
 UNNAMED = "___lldb_unnamed_symbol"
 """What lldb calls functions without a name."""
 CUT_SHORT = "Execution was interrupted"
@@ -42,8 +46,7 @@ class LldbLooking(Looking):
         for frame in frames:
             where = frame.get("instructionPointerReference")
             frame["instructionPointerReference"] = where and where.lower()
-            if frame["name"].startswith(UNNAMED):
-                frame["name"] = ""
+            frame["name"] = "" if frame["name"].startswith(UNNAMED) else short_name(frame["name"])
         return super()._told(thread_id, frames)
 
     # Scopes and frames are chosen by the request before: the two are sent together, so that nothing comes between.
@@ -54,7 +57,19 @@ class LldbLooking(Looking):
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         if inside.reference <= SCOPES:
             self._choose(inside.frame)
-        return await super()._variables(inside, start, count)
+        rows = await super()._variables(inside, start, count)
+        for made in [made for made in rows if SIZE.fullmatch(made.get("value") or "")][:MOST_OPENED]:
+            made["value"] = await self._opened(made["value"], made["variables_reference"])
+        return rows
+
+    async def _opened(self, value: str, reference: int) -> str:
+        """lldb tells of a container only how much is in it: with what comes first."""
+        inside = self._inside.get(reference)
+        if inside is None or value == "size=0":
+            return value
+        listed = await super()._variables(inside, 0, SHOWN)
+        shown = ", ".join(each.get("value") or "" for each in listed[:SHOWN])
+        return f"{value} {{{shown}{', ...' if inside.indexed > SHOWN else ''}}}"
 
     async def _locals(self, frame: int, scopes: tuple[str, ...] = ("Arguments", "Locals")) -> list[Row]:
         return await self._variables(Inside(LOCALS, frame))
@@ -76,7 +91,11 @@ class LldbLooking(Looking):
 
     async def _read_value(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
         answer = await super()._evaluated(frame, place, text, limit, timeout)
-        return dict(VOID) if answer.get("error") == NO_RESULT else answer
+        if answer.get("error") == NO_RESULT:
+            return dict(VOID)
+        if SIZE.fullmatch(answer.get("result") or ""):
+            answer["result"] = clipped(await self._opened(answer["result"], answer["variables_reference"]), limit)[0]
+        return answer
 
     async def _executed(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
         begun = time.monotonic()
@@ -182,6 +201,29 @@ class LldbLooking(Looking):
 def without_echo(text: str) -> str:
     """lldb-dap repeats each command before what it prints."""
     return text.partition("\n")[2] if text.startswith("(lldb) ") else text
+
+
+def short_name(name: str) -> str:
+    """Of a C++ function, without its parameters and without what a template returns."""
+    bare = QUALIFIERS.sub("", name)
+    if not bare.endswith(")"):
+        return name
+    depth, start = 0, len(bare)
+    while start and (depth or start == len(bare)):
+        start -= 1
+        depth += {")": 1, "(": -1}.get(bare[start], 0)
+    head = bare[:start]
+    return (head if "operator" in head else _last_word(head)) or name
+
+
+def _last_word(text: str) -> str:
+    """Behind the last space that is not inside of brackets."""
+    depth, start = 0, 0
+    for place, char in enumerate(text):
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(char, 0)
+        if char == " " and not depth:
+            start = place + 1
+    return text[start:]
 
 
 def _problem(said: str, text: str) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from .lldb_marks import quoted
 from .machine import Machine, Watched
 
 CREATED = re.compile(r"Watchpoint created: Watchpoint (\d+):")
+DISTANCE = re.compile(r"Summary: .* \+ (\d+)(?: at .*)?$", re.MULTILINE)
+"""How far from the beginning of its function an address is."""
 WATCHPOINT = re.compile(r"^watchpoint (\d+)")
 ACCESS = {"write": "write", "read": "read", "readWrite": "read_write"}
 STACK = 8 * 1024 * 1024
@@ -27,6 +29,18 @@ class LldbMachine(LldbLooking, Machine):
 
     async def instruction(self, frame: int) -> str:
         return hex(int((await self._asked(frame, "(unsigned long)$pc"))["result"]))
+
+    async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
+        """Those before an address are found from the beginning of its function."""
+        if offset >= 0:
+            return await super()._instructions(address, offset, count)
+        found = DISTANCE.search(await self._line(f"image lookup --address {address}"))
+        distance = int(found[1]) if found else 0
+        start = int(address, 16) - distance
+        rows = await super()._instructions(hex(start), 0, distance + count)
+        here = next((at for at, row in enumerate(rows) if int(row["address"], 16) == int(address, 16)), 0)
+        first = max(0, here + offset)
+        return rows[first : max(first, here + offset + count)]
 
     async def _read(self, address: int, count: int) -> bytes | None:
         """Through a file that is in memory only."""
