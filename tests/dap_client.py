@@ -19,6 +19,14 @@ def connect(uri: str) -> socket.socket:
     return socket.create_connection((host, int(port)), timeout=SECONDS)
 
 
+def soon(is_so: Callable[[], bool], what: str) -> None:
+    """What is done behind the scenes, and quickly."""
+    deadline = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
 class Failed(Exception):
     """The other side answered that it could not."""
 

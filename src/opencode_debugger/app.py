@@ -36,6 +36,7 @@ from .api.service import RelayService
 from .auth.access import Access
 from .auth.guard import Guard, GuardSettings
 from .models.envelope import to_json
+from .streams.routes import routes as streams
 
 ROUTERS = (
     server, sessions, execution, inspection, watches, assigning, code, program, processes, breakpoints,
@@ -70,6 +71,7 @@ def create_app(service: RelayService, settings: GuardSettings, access: Access) -
     # Not include_router: an included router is matched anew, twice, for each request.
     for module in ROUTERS:
         app.router.routes.extend(module.router.routes)
+    app.router.routes.extend(streams)
     add_docs(app)
     faults.install(app)
     app.add_middleware(Guard, settings=settings, access=access)

@@ -72,6 +72,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "INVALID_REQUEST": ErrorSpec(400, "Correct the fields named in details.errors; /docs describes every request"),
     "MISSING_PARAMETER": ErrorSpec(400, "Add the parameter named in details.errors"),
     "INVALID_PARAMETER": ErrorSpec(400, "Correct the parameter named in details"),
+    "TOO_MANY_COMMANDS": ErrorSpec(429, "Send it again when the result of another command has come"),
     "SHUTTING_DOWN": ErrorSpec(
         503, "Start the relay again; sessions that it was told to keep are there, with their ids"
     ),

@@ -59,6 +59,20 @@ def find(setting: str | None) -> Gdb:
     raise _refused(f"This needs gdb {OLDEST} or newer, and there is none: older ones do harm")
 
 
+def find_server() -> str:
+    """gdbserver: the package's, else the one on PATH."""
+    package = importlib.util.find_spec(PACKAGE)
+    packaged = Path(package.origin).parent / "_vendor" / "bin" / "gdbserver" if package and package.origin else None
+    found = str(packaged) if packaged and packaged.exists() else shutil.which("gdbserver")
+    if found is None:
+        raise RelayError(
+            "LAUNCH_FAILED",
+            "This needs gdbserver, and there is none",
+            suggestion='Install it with: pip install "opencode-debugger[native]", or as a package of the system',
+        )
+    return found
+
+
 def _candidates() -> list[Gdb]:
     found = []
     package = importlib.util.find_spec(PACKAGE)

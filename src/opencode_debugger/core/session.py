@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import time
 from collections.abc import Callable
@@ -38,7 +37,6 @@ from .stops import End
 from .travel import Travel
 from .watches import Watches
 
-NATIVE = {"gdb": "GdbAdapter", "lldb": "LldbAdapter"}
 SHOWN = ("script", "program", "module", "command")
 """of a program, in lists"""
 
@@ -78,11 +76,14 @@ class Session:
     def _make_adapter(self, name: str) -> Adapter:
         limits = self.config.limits
         timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
-        if name in NATIVE:
-            where = {"gdb": limits.gdb_path, "lldb": limits.lldb_path}[name]
-            native = importlib.import_module(f"..adapters.native.{name}", __package__)
-            made: Adapter = getattr(native, NATIVE[name])(self.id, self.debuggee, *timeouts, where)
-            return made
+        if name == "gdb":  # imported here, because Python programs need no memory for it
+            from ..adapters.native.gdb import GdbAdapter
+
+            return GdbAdapter(self.id, self.debuggee, *timeouts, limits.gdb_path)
+        if name == "lldb":
+            from ..adapters.native.lldb import LldbAdapter
+
+            return LldbAdapter(self.id, self.debuggee, *timeouts, limits.lldb_path)
         adapter = DebugpyAdapter(self.id, self.config.interpreter, self.debuggee, *timeouts)
         adapter.spell = lambda path: self.spelling.spelled(path)
         return adapter
@@ -322,6 +323,7 @@ class Session:
         limit: int = 100,
         category: str | None = None,
         timeout: float = 0,
+        cursors: bool = True,
         beyond_end: bool = False,
     ) -> dict[str, Any]:
         """The same for somebody who goes on reading: each entry with the cursor behind it, and how it ended."""
@@ -330,7 +332,10 @@ class Session:
             return self.debuggee.log.read_output(at, limit, category, STREAM_CHARACTERS)
 
         page = await self._page(read, cursor, timeout, beyond_end)
-        entries = [{"cursor": output_cursor(after), **entry.written()} for after, entry in page["entries"]]
+        entries = [entry.written() for _, entry in page["entries"]]
+        if cursors:
+            for entry, (after, _) in zip(entries, page["entries"], strict=True):
+                entry["cursor"] = output_cursor(after)
         has_ended = self.state in ENDED and not page["has_more"] and not beyond_end
         return {**page, "entries": entries, "end": self._ending(self.debuggee.end) if has_ended else None}
 

@@ -100,6 +100,7 @@ async def disconnect(door: Door, given: dict[str, Any]) -> Body:
     """The program goes on, unless the client says otherwise."""
     if understood(given, arguments.Disconnect).terminate_debuggee and door.session.state in LIVE:
         await door.call("terminate")
+    await door.shared.leave(door)
     return None
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from ..errors import RelayError
+from .fields import problem
 from .problems import did_you_mean
 
 _POSITION = re.compile(r" \(byte (\d+)\)")
@@ -86,3 +88,31 @@ def explain(body: bytes, error: Exception) -> tuple[str, int]:
     found = _POSITION.search(text)
     reason = _POSITION.sub("", text).removeprefix("JSON is malformed: ").partition(" - at ")[0]
     return reason, int(found.group(1)) if found else len(body)
+
+
+class InJson(BaseModel):
+    """Query parameters sent as JSON: numbers and booleans are those of JSON, and other names are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def typed(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            for name, value in given.items():
+                field = cls.model_fields.get(name)
+                if isinstance(value, str) and field is not None and not takes_text(field.annotation):
+                    raise problem("Must be a JSON number or boolean, not text", name)
+        return given
+
+
+def takes_text(annotation: Any) -> bool:
+    if get_origin(annotation) is Literal:
+        return any(isinstance(choice, str) for choice in get_args(annotation))
+    parts = get_args(annotation)[:1] if get_origin(annotation) is Annotated else get_args(annotation)
+    return annotation is str or any(takes_text(part) for part in parts)
+
+
+@cache
+def as_body(query: type[BaseModel]) -> type[BaseModel]:
+    return type(query.__name__, (InJson, query), {"__doc__": query.__doc__})

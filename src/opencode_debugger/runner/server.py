@@ -39,6 +39,10 @@ async def _result(value: Any) -> Any:
     return await value if asyncio.iscoroutine(value) else value
 
 
+def give_tunnel(session: Session) -> None:
+    session.starting.tunnel = Tunnel(session)
+
+
 class Underway:
     """A call that is being answered."""
 
@@ -52,10 +56,6 @@ class Underway:
         self.patience.end()
         if self.task is not None and self.call.method in FOLLOWS:
             self.task.cancel()
-
-
-def give_tunnel(session: Session) -> None:
-    session.starting.tunnel = Tunnel(session)
 
 
 class Client(asyncio.Protocol):

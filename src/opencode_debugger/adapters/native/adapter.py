@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,7 @@ from ..processes import MARKER
 from ..stdin import Stdin
 from . import elf
 from .machine import Machine
-from .process import Streams, start_debugger
+from .process import Helper, Streams, start_debugger
 from .talking import done, said_of
 
 ALLOWED = frozenset(
@@ -38,7 +39,7 @@ ALLOWED = frozenset(
         "dataBreakpointInfo", "setDataBreakpoints",
         "continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "pause", "threads", "stackTrace",
         "scopes", "variables", "evaluate", "setVariable", "setExpression", "completions", "modules",
-        "exceptionInfo", "readMemory", "writeMemory", "disassemble", "ocdb",
+        "exceptionInfo", "readMemory", "writeMemory", "disassemble", "ocdb", "ocdbAlways",
     }
 )  # fmt: skip
 CLIENT = {
@@ -108,9 +109,9 @@ class NativeAdapter(Machine, Offered):
                 self._is_core = True
                 request = self._core_request(spec)
             elif spec.server:
-                self._server_streams = streams
-                request = await self._serve(spec, environment)
+                self._streams = streams
                 self._is_starting = True
+                request = await self._serve(spec, environment)
             else:
                 request = self._launch_request(spec, environment)
             if streams is not None:
@@ -126,6 +127,32 @@ class NativeAdapter(Machine, Offered):
         await self._prepare(spec.target)
         self._stops_on_entry = spec.stop_on_entry and not spec.core
         await self._configure(*request, breakpoints, stop_on, "LAUNCH_FAILED")
+
+    async def _start_server(
+        self, command: list[str], environment: dict[str, str], cwd: str, ready: re.Pattern[str]
+    ) -> re.Match[str]:
+        """What a debug server said by the time it was ready."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Future[re.Match[str]] = loop.create_future()
+        try:
+            server = Helper(command, environment, self._session_id, self._streams, self._server_ended, cwd=cwd)
+        except OSError as error:
+            raise RelayError("LAUNCH_FAILED", f"{self.name} could not be started: {error}") from error
+        self._server = server
+
+        def listen(text: str) -> None:
+            found = ready.search(server.said)
+            if found is not None and not heard.done():
+                heard.set_result(found)
+
+        server.on_said = listen
+        either: list[asyncio.Future[Any]] = [heard, server.ended]
+        await asyncio.wait(either, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
+        if not heard.done():
+            raise RelayError(
+                "LAUNCH_FAILED", f"{self.name} did not start the program: {server.said.strip()[-500:] or 'no answer'}"
+            )
+        return heard.result()
 
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         await self._forget_last_program()
@@ -227,6 +254,7 @@ class NativeAdapter(Machine, Offered):
             "exited": lambda body: self._spawn(self._on_exited(body.get("exitCode"))),
             "terminated": lambda body: self._spawn(self._on_terminated()),
             "output": self._on_said,
+            "ocdb": self._on_own,
         }.get(event.event)
         if handler is not None:
             handler(body)
@@ -255,6 +283,9 @@ class NativeAdapter(Machine, Offered):
     def _on_said(self, body: dict[str, Any]) -> None:
         """The debugger's own chatter: the program's output comes through its pipes."""
 
+    def _on_own(self, body: dict[str, Any]) -> None:
+        """What our own code inside the debugger says."""
+
     def _on_continued(self, body: dict[str, Any]) -> None:
         if not self._asides:
             self._is_running = True
@@ -274,7 +305,7 @@ class NativeAdapter(Machine, Offered):
         await self._request("setExceptionBreakpoints", {"filters": filters, "filterOptions": options})
 
     async def hits(self) -> dict[int, int]:
-        return self._marks.hits()
+        return await self._marks.hits()
 
     async def visit(self, path: str, line: int) -> None:
         await self._marks.visit(path, line)
