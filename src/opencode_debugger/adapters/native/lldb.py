@@ -105,30 +105,12 @@ class LldbAdapter(LldbThrows, NativeAdapter):
 
     async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """The server starts the program when it is told to, since only so it can be given streams."""
-        port = await self._start_server()
-        connect = f"process connect --plugin gdb-remote connect://127.0.0.1:{port}"
+        server = [lldb_program.find_server(self._path), "gdbserver", "--pipe", "3", "127.0.0.1:0"]
+        _, own = self._find()
+        said = await self._start_server(["/bin/sh", "-c", 'exec "$@" 3>&2', "sh", *server], own, "/", PORT)
+        connect = f"process connect --plugin gdb-remote connect://127.0.0.1:{said[1]}"
         assert self._server is not None
         return "launch", self._launching(spec, environment, self._server, connect, *CONNECTED)
-
-    async def _start_server(self) -> int:
-        found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-        def listen(text: str) -> None:
-            match = PORT.search(server.said)
-            if match and not found.done():
-                found.set_result(int(match[1]))
-
-        command = [lldb_program.find_server(self._path), "gdbserver", "--pipe", "3", "127.0.0.1:0"]
-        shell = ["/bin/sh", "-c", 'exec "$@" 3>&2', "sh", *command]
-        _, environment = self._find()
-        server = Helper(shell, environment, self._session_id, self._server_streams, self._server_ended)
-        server.on_said = listen
-        self._server = server
-        either: list[asyncio.Future[Any]] = [found, server.ended]
-        await asyncio.wait(either, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
-        if not found.done():
-            raise RelayError("LAUNCH_FAILED", f"lldb-server does not listen: {server.said[-500:]}".strip())
-        return found.result()
 
     def _core_request(self, spec: LaunchSpec) -> tuple[str, dict[str, Any]]:
         return "attach", {**self._common(spec.target), "coreFile": spec.core}
@@ -232,7 +214,7 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         """A stop of another thread: what it is about was hit, whatever else happened."""
         stopping = []
         with contextlib.suppress(RelayError):
-            for number in self._marks.numbers(body["hitBreakpointIds"]):
+            for number in self._marks.reached(body["hitBreakpointIds"]):
                 if number > 0 and await self._wants_stop(number, body["threadId"]):
                     stopping.append(number)
         if stopping and not self._is_running and not self._is_over:
@@ -248,9 +230,18 @@ class LldbAdapter(LldbThrows, NativeAdapter):
 
     async def _go_on_quietly(self, thread_id: int) -> None:
         if self._together and not self._is_ending:
-            await self._judge(self._together.pop(0))
+            other = self._together.pop(0)
+            await self._judge("breakpoint", other["threadId"], self._marks.reached(other["hitBreakpointIds"]))
+            return
+        if self._stepping == thread_id and not self._is_ending and await self._has_stepped():
+            await self._travel(thread_id)
             return
         await super()._go_on_quietly(thread_id)
+
+    async def _has_stepped(self) -> bool:
+        """Whether a step was over when it came to a breakpoint, which is all that lldb says then."""
+        plans = await self._line("thread plan list")
+        return "Element 1:" not in plans.partition("Active plan stack:")[2].partition("plan stack:")[0]
 
     # The end.
 
