@@ -36,6 +36,7 @@ CONNECTED = (
 """Until lldb has noticed that it is connected, it refuses to launch; the second is for an lldb without Python."""
 PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
+SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
 
@@ -252,9 +253,14 @@ class LldbAdapter(LldbThrows, NativeAdapter):
             return ExitStatus.of(-int(packets[-1][1], 16))
         return await super()._exit_status(code)
 
+    async def _without_server(self) -> None:
+        """There is one behind lldb-dap, too, when nobody has asked for it."""
+        await asyncio.wait([self._ended], timeout=0.5)
+        self._finish(lambda: self._listener.on_lost(SERVER_DIED))
+
     async def _on_exited(self, code: int | None) -> None:
         if code == NO_CONNECTION and not self._is_detached:
-            self._finish(lambda: self._listener.on_lost(f"the debug server ({SERVER}) ended unexpectedly"))
+            self._finish(lambda: self._listener.on_lost(SERVER_DIED))
             return
         await super()._on_exited(code)
 
@@ -270,9 +276,6 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         if self._helper is not None:
             await self._helper.end()
         await super()._close()
-
-
-SERVER = "lldb-server"
 
 
 def _taken(ids: list[int], fresh: dict[int, int]) -> list[int]:
