@@ -39,6 +39,8 @@ from .travel import Travel
 from .watches import Watches
 
 NATIVE = {"gdb": "GdbAdapter", "lldb": "LldbAdapter"}
+PASSED_ON = {"native_passed_on": "NativePassedOn", "python_passed_on": "PythonPassedOn"}
+"""with tunnel_only"""
 SHOWN = ("script", "program", "module", "command")
 """of a program, in lists"""
 
@@ -83,9 +85,20 @@ class Session:
             native = importlib.import_module(f"..adapters.native.{name}", __package__)
             made: Adapter = getattr(native, NATIVE[name])(self.id, self.debuggee, *timeouts, where)
             return made
+        if name in PASSED_ON:
+            return self._passed_on(name)
         adapter = DebugpyAdapter(self.id, self.config.interpreter, self.debuggee, *timeouts)
         adapter.spell = lambda path: self.spelling.spelled(path)
         return adapter
+
+    def _passed_on(self, name: str) -> Adapter:
+        limits = self.config.limits
+        module = importlib.import_module(f"..adapters.passed_on.{name.partition('_')[0]}", __package__)
+        options = {"native_passed_on": (limits.gdb_path, limits.lldb_path)}.get(name, ())
+        made: Adapter = getattr(module, PASSED_ON[name])(
+            self.id, self.debuggee, limits.dap_launch_timeout_seconds, *options
+        )
+        return made
 
     def _parts(self) -> Parts:
         """What goes along when the session is cloned or exported, besides configuration and launch."""
