@@ -46,7 +46,8 @@ class Sessions:
         self.script = folder / "program.py"
         # Ends by itself when its file is gone: some are let go by the requests that are tried.
         self.script.write_text(
-            "import os, time\nitems = [1, 2]\nitems.append(items)\nwhile os.path.exists(__file__):\n    time.sleep(0.01)\n"
+            "import os, time\nitems = [1, 2]\nitems.append(items)\n"
+            "while os.path.exists(__file__):\n    time.sleep(0.01)\n"
         )
         self.turns = itertools.cycle((None, "created", "paused", "terminated", "running", "paused"))
         self.made: dict[str, Session] = {}
