@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from ..adapters.base import Adapter
-from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..adapters.switch import Switch
 from ..errors import RelayError
 from . import assigning, hints, inspection, machine, threads
@@ -19,6 +18,7 @@ from .changes import Changes
 from .code import Code, exception
 from .data_breakpoints import DataPlacement
 from .debuggee import Debuggee
+from .debuggers import make_adapter
 from .ending import GRACE, Ending
 from .events import STREAM_CHARACTERS, EventLog, output_cursor, timestamp
 from .execution import Execution
@@ -74,19 +74,7 @@ class Session:
         reporter.paused_children = lambda: self.family.paused_children(self)
 
     def _make_adapter(self, name: str) -> Adapter:
-        limits = self.config.limits
-        timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
-        if name == "gdb":  # imported here, because Python programs need no memory for it
-            from ..adapters.native.gdb import GdbAdapter
-
-            return GdbAdapter(self.id, self.debuggee, *timeouts, limits.gdb_path)
-        if name == "lldb":
-            from ..adapters.native.lldb import LldbAdapter
-
-            return LldbAdapter(self.id, self.debuggee, *timeouts, limits.lldb_path)
-        adapter = DebugpyAdapter(self.id, self.config.interpreter, self.debuggee, *timeouts)
-        adapter.spell = lambda path: self.spelling.spelled(path)
-        return adapter
+        return make_adapter(name, self.config, self.debuggee, lambda path: self.spelling.spelled(path))
 
     def _parts(self) -> Parts:
         """What goes along when the session is cloned or exported, besides configuration and launch."""

@@ -72,7 +72,7 @@ class Starting:
             self.learn(os.path.dirname(spec.target))
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = spec.stop_scope
-        self._switch.use(spec.adapter)
+        self._switch.use(_adapter_of(spec))
         try:
             await self._adapter.check_launch(spec)
             await self._start(spec, stop_on_exception)
@@ -326,6 +326,12 @@ def launch_spec(
             "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
         )
     return spec
+
+
+def _adapter_of(spec: LaunchSpec) -> str:
+    if not spec.tunnel_only:
+        return spec.adapter
+    return "native_passed_on" if spec.kind == "program" else "python_passed_on"
 
 
 def _check_native(spec: LaunchSpec) -> None:

@@ -7,13 +7,12 @@ import itertools
 from collections.abc import AsyncIterator
 from typing import Any
 
+from ..adapters.passed_on.strangers import GDB_REMOTE, in_gdb_remote
 from ..dap import framing, messages
 
 CHUNK = 65536
 LONGEST = 4 * 1024 * 1024
 """Bytes of a request."""
-GDB_REMOTE = (b"+", b"$", b"-", b"\x03")
-"""How debuggers begin that want a debug server."""
 SPEAKS_DAP = (
     "This tunnel speaks DAP: attach an editor to it, or launch with tunnel_only to have a debug server for gdb or lldb"
 )
@@ -53,8 +52,7 @@ class Wire:
 
     async def _tell_gdb(self) -> None:
         """In its own protocol, so that it shows what is wrong."""
-        text = b"E." + SPEAKS_DAP.encode()
-        self._writer.write(b"+$%b#%02x" % (text, sum(text) % 256))
+        self._writer.write(in_gdb_remote(SPEAKS_DAP))
         await self._writer.drain()
 
     async def answer(self, request: messages.Request, body: Any = None) -> None:

@@ -115,6 +115,8 @@ class Commands:
             if len(self._underway) >= AT_ONCE:
                 raise RelayError("TOO_MANY_COMMANDS", f"{AT_ONCE} commands are being carried out already")
         except RelayError as error:
+            if error.code == "UNAUTHORIZED":
+                raise  # the token is no longer good: it is over
             await self._send("error", {**command.label, **error.to_dict()})
             return
         task = asyncio.get_running_loop().create_task(self._carry_out(command, operation, params))

@@ -123,7 +123,7 @@ class GdbAdapter(GdbLooking, GdbMachine):
         """The shell that the server starts the program with is ours; the program gets the one of its environment."""
         own = f"SHELL={shlex.quote(environment['SHELL'])}" if "SHELL" in environment else "unset SHELL"
         wrapper = ["/bin/sh", "-c", shlex.quote(f"{own}; {REDIRECTED}"), "sh"]  # for a shell: it does not quote them
-        command = [gdb_program.find_server(), "--once", "--wrapper", *wrapper, "--", "127.0.0.1:0"]
+        command = [gdb_program.find_server(self._path), "--once", "--wrapper", *wrapper, "--", "127.0.0.1:0"]
         said = await self._start_server(
             [*command, spec.target, *spec.args], {**environment, "SHELL": "/bin/sh"}, spec.cwd, SERVING
         )

@@ -112,7 +112,7 @@ class Looking(Talking):
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
                 "name": frame["name"] or frame.get("instructionPointerReference") or "??",
                 "line": frame["line"] if os.path.isabs(path) else 0,
-                "column": frame["column"],
+                "column": frame["column"] or 1,
                 "source": {"path": path} if os.path.isabs(path) else None,
                 "address": frame.get("instructionPointerReference"),
             }
