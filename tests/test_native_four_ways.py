@@ -121,6 +121,7 @@ def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dic
     assert (stop["stop_reason"], here(stop)) == ("step", ("add", tour.line("add")))
     stop = session.step("out")
     assert (stop["stop_reason"], here(stop)) == ("step", ("main", tour.line("loop")))
+    assert (stop["return_value"]["function"], stop["return_value"]["value"]) == ("add", "5")
     assert here(session.step("over")) == ("main", tour.line("loop") - 1)
     scope = session.get("/scopes", frame_id=0)["scopes"][0]["variables_reference"]
     done = session.post(f"/variables/{scope}/set", {"name": "total", "value": "total + 1000"})
