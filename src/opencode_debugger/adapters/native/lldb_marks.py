@@ -118,7 +118,5 @@ class LldbMarks(Marks):
 
 
 def quoted(text: str) -> str:
-    """One word of lldb's command line, in which backquotes would be evaluated."""
-    return '"' + re.sub(r'(["\\`])', r"\\\1", text.replace("\n", " ")) + '"'
-
-
+    """One word of lldb's command line."""
+    return "'" + text.replace("\n", " ").replace("'", "'\"'\"'") + "'"
