@@ -13,6 +13,7 @@ import httpx2
 import uvicorn
 
 from opencode_debugger.app import create_app
+from opencode_debugger.auth.access import Access
 from opencode_debugger.errors import RelayError
 
 
@@ -90,7 +91,7 @@ class StubRelay:
     def health(self) -> dict[str, Any]:
         return {"status": self.status, "version": "1", "uptime_seconds": 1, "active_sessions": 0}
 
-    def info(self) -> dict[str, Any]:
+    async def info(self) -> dict[str, Any]:
         return {"name": "OpenCode Debug Relay Server"}
 
     def config(self) -> dict[str, Any]:
@@ -117,6 +118,22 @@ class StubSettings:
     port: int = 5679
     allowed_origins: tuple[str, ...] = ("https://trusted.example",)
     max_body_bytes: int = 10_000
+    certfile: str = ""
+
+
+class NoTokens:
+    """Knows none."""
+
+    def find(self, hash: str) -> None:
+        return None
+
+    def note_use(self, token: Any) -> None: ...
+
+    def clock(self) -> float:
+        return 0.0
+
+
+ACCESS = Access(NoTokens(), is_required=False)
 
 
 class Door:
@@ -138,10 +155,10 @@ class Door:
 
 
 @contextmanager
-def served() -> Iterator[Door]:
+def served(access: Access = ACCESS) -> Iterator[Door]:
     listener = socket.create_server(("127.0.0.1", 0))
     relay = StubRelay()
-    app = create_app(relay, StubSettings())
+    app = create_app(relay, StubSettings(), access)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
-from stub_relay import Door, StubRelay, StubSettings, served
+from stub_relay import ACCESS, Door, StubRelay, StubSettings, served
 
 from opencode_debugger.app import create_app
 from opencode_debugger.errors import CATALOGUE
@@ -163,7 +163,7 @@ def test_operation_ids_of_the_specification_exist(schema: dict[str, Any]) -> Non
 
 
 def test_page_of_routes_lists_exactly_the_routes() -> None:
-    app = create_app(StubRelay(), StubSettings())
+    app = create_app(StubRelay(), StubSettings(), ACCESS)
     routes = {
         (method, route.path) for route in app.routes if isinstance(route, APIRoute) for method in route.methods or ()
     }

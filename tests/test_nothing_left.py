@@ -254,7 +254,8 @@ def test_two_deletes_at_once_end_it_once(relay: Relay, doomed: Session, program:
 
 def test_a_relay_that_is_told_to_stop_takes_everything_along(tmp_path: Path, program: Callable[..., Path]) -> None:
     relay = Relay(tmp_path / "own" / "data")
-    relay.data_dir.mkdir(parents=True)
+    relay.data_dir.parent.mkdir()
+    relay.data_dir.mkdir(mode=0o700)
     relay.start()
     try:
         with Api(relay.base_url) as api:

@@ -62,7 +62,8 @@ def own(tmp_path: Path) -> Iterator[Callable[..., Relay]]:
 
     def make(folder: str = "data", **settings: Any) -> Relay:
         relay = Relay(tmp_path / "relays" / folder, **settings)
-        relay.data_dir.mkdir(parents=True, exist_ok=True)
+        relay.data_dir.parent.mkdir(exist_ok=True)
+        relay.data_dir.mkdir(mode=0o700, exist_ok=True)
         started.append(relay)
         return relay.start()
 

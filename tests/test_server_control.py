@@ -55,7 +55,7 @@ def own(tmp_path: Path) -> Iterator[Callable[..., Relay]]:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
     """One whose settings may be changed by many tests."""
     folder = tmp_path_factory.mktemp("shared") / "data"
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     (folder / "config.json").write_text(json.dumps({"evaluate_timeout_seconds": 4.5, "theirs": [1]}))
     relay = Relay(folder).start()
     yield relay

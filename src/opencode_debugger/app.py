@@ -21,6 +21,7 @@ from .api import (
     execution,
     faults,
     inspection,
+    machine,
     openapi,
     output,
     processes,
@@ -32,17 +33,19 @@ from .api import (
 )
 from .api.answers import JsonBytes
 from .api.service import RelayService
+from .auth.access import Access
 from .auth.guard import Guard, GuardSettings
 from .models.envelope import to_json
+from .streams.routes import routes as streams
 
 ROUTERS = (
     server, sessions, execution, inspection, watches, assigning, code, program, processes, breakpoints,
-    exception_breakpoints, profiles, output,
+    exception_breakpoints, profiles, machine, output,
 )  # fmt: skip
 DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def create_app(service: RelayService, settings: GuardSettings) -> FastAPI:
+def create_app(service: RelayService, settings: GuardSettings, access: Access) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.start()
@@ -63,13 +66,15 @@ def create_app(service: RelayService, settings: GuardSettings) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.relay = service
+    app.state.access = access
     app.state.closing = asyncio.Event()
     # Not include_router: an included router is matched anew, twice, for each request.
     for module in ROUTERS:
         app.router.routes.extend(module.router.routes)
+    app.router.routes.extend(streams)
     add_docs(app)
     faults.install(app)
-    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Guard, settings=settings, access=access)
     return app
 
 

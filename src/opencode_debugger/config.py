@@ -43,11 +43,12 @@ RUNNER_FIELDS = (
     "default_python_path",
     "stop_budget_chars",
     "gdb_path",
+    "lldb_path",
 )
 
 
 AT_ONCE = ("log_level", "max_sessions", "spare_runners")
-CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path"}
+CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path", "lldb_path"}
 """Settings that can be changed while the relay runs: those of runners for new sessions, the others at once. Which
 program is let near others' processes is for whoever starts the relay to say."""
 
@@ -108,11 +109,18 @@ class Settings(BaseSettings):
     gdb_path: str = Field(
         "", max_length=4096, description="gdb 14 or newer for attaching by process id; if not set, the installed one"
     )
+    lldb_path: str = Field(
+        "",
+        max_length=4096,
+        description="lldb-dap for native programs, its lldb-server beside it; if not set, the newest on PATH",
+    )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Web origins that may call the relay, separated by commas; none by default"
     )
     max_body_bytes: int = Field(10 * MIB, ge=1024, le=1024 * MIB, description="Largest request body")
-    require_token: bool = Field(False, description="Ask for a token on every request; not available in this version")
+    require_token: bool = Field(False, description="Ask for a token on every request; needed to listen beyond loopback")
+    certfile: str = Field("", max_length=4096, description="Certificate chain, for HTTPS")
+    keyfile: str = Field("", max_length=4096, description="Private key of the certificate, unless certfile has it too")
     spare_runners: int = Field(1, ge=0, le=10, description="Runner processes kept ready for the next sessions")
 
     @property
@@ -220,14 +228,12 @@ def shown_value(value: Any) -> Any:
 
 def check_bind(settings: Settings) -> None:
     """Refuse what would let strangers in: whoever reaches the relay can run programs."""
-    if not is_loopback(settings.host):
+    if not is_loopback(settings.host) and not settings.require_token:
         raise ConfigError(
-            f"refusing to listen on {settings.host}: whoever reaches the relay can run programs, and tokens are not"
-            f" available in this version. Keep {PREFIX}HOST=127.0.0.1 and reach it from elsewhere with:"
+            f"refusing to listen on {settings.host} without tokens: whoever reaches the relay can run programs."
+            f" Add --require-token, or keep {PREFIX}HOST=127.0.0.1 and reach it from elsewhere with:"
             f" ssh -L {settings.port}:127.0.0.1:{settings.port} USER@THIS_MACHINE"
         )
-    if settings.require_token:
-        raise ConfigError(f"{PREFIX}REQUIRE_TOKEN: tokens are not available in this version, so it must be false")
 
 
 def is_loopback(host: str) -> bool:
@@ -250,8 +256,11 @@ def allowed_values(name: str) -> str:
         "log_level": f"one of {', '.join(get_args(LogLevel))}",
         "default_python_path": "a path or a command",
         "gdb_path": "the path of a program",
+        "lldb_path": "the path of a program",
         "allowed_origins": "origins such as https://example.org:8443",
         "require_token": "true or false",
+        "certfile": "the path of a PEM file",
+        "keyfile": "the path of a PEM file",
     }[name]
 
 

@@ -1,10 +1,11 @@
-"""JSON files that survive crashes: written whole or not at all, set aside when they cannot be read."""
+"""Files that survive crashes and are the user's alone: written whole or not at all, set aside when unusable."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
+import stat
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,9 +33,47 @@ def make_folder(path: Path) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
 
 
+class NotPrivate(Exception):
+    """A file or folder that others could have read or changed, said in one line."""
+
+
+def check_private_folder(path: Path) -> None:
+    """Ours, not a link, closed to everybody else."""
+    _check_private(path, os.lstat(path), stat.S_ISDIR, "a folder", 0o700)
+
+
+def open_private(path: Path) -> int:
+    """A descriptor of a file that nobody but us can have written, or read."""
+    check_private_folder(path.parent)
+    _check_private(path, os.lstat(path), stat.S_ISREG, "a file", 0o600)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _check_private(path, os.fstat(descriptor), stat.S_ISREG, "a file", 0o600)
+    except NotPrivate:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_private(path: Path, found: os.stat_result, is_kind: Callable[[int], bool], kind: str, mode: int) -> None:
+    refusing, real = f"refusing to use {path}:", path.resolve()
+    if stat.S_ISLNK(found.st_mode):
+        raise NotPrivate(f"{refusing} it is a symbolic link. Remove it, or use the folder of what it leads to: {real}")
+    if not is_kind(found.st_mode):
+        raise NotPrivate(f"{refusing} it is not {kind}. Move it away, or use another --data-dir")
+    if found.st_uid != os.geteuid():
+        raise NotPrivate(f"{refusing} it belongs to user {found.st_uid}. Move it away, or use another --data-dir")
+    if found.st_mode & 0o077:
+        is_open = f"its mode is {stat.S_IMODE(found.st_mode):04o}, so others may have access"
+        raise NotPrivate(f"{refusing} {is_open}. If that was not meant: chmod {mode:o} {path}")
+
+
 def write_json(path: Path, data: Any) -> None:
+    write_file(path, msgspec.json.format(msgspec.json.encode(data), indent=2))
+
+
+def write_file(path: Path, content: bytes) -> None:
     """Replace the file; whoever reads it, at whatever moment, sees the old or the new content, never less."""
-    content = msgspec.json.format(msgspec.json.encode(data), indent=2)
     make_folder(path.parent)
     # One name per file: what a killed process left behind is used again by the next write.
     temp = path.with_name(f".{path.name}.tmp")
@@ -58,7 +97,7 @@ def read_json(path: Path, default: T, check: Callable[[Any], T]) -> T:
     except FileNotFoundError:
         return default
     except UNREADABLE as error:
-        _set_aside(path, error)
+        set_aside(path, error)
         return default
 
 
@@ -68,7 +107,7 @@ def delete_file(path: Path) -> None:
         _sync_folder(path.parent)
 
 
-def _set_aside(path: Path, error: Exception) -> None:
+def set_aside(path: Path, error: Exception) -> None:
     aside = path.with_name(f"{path.name}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
     try:
         path.replace(aside)

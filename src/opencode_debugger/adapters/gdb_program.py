@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -59,20 +60,6 @@ def find(setting: str | None) -> Gdb:
     raise _refused(f"This needs gdb {OLDEST} or newer, and there is none: older ones do harm")
 
 
-def find_server() -> str:
-    """gdbserver: the package's, else the one on PATH."""
-    package = importlib.util.find_spec(PACKAGE)
-    packaged = Path(package.origin).parent / "_vendor" / "bin" / "gdbserver" if package and package.origin else None
-    found = str(packaged) if packaged and packaged.exists() else shutil.which("gdbserver")
-    if found is None:
-        raise RelayError(
-            "LAUNCH_FAILED",
-            "This needs gdbserver, and there is none",
-            suggestion='Install it with: pip install "opencode-debugger[native]", or as a package of the system',
-        )
-    return found
-
-
 def _candidates() -> list[Gdb]:
     found = []
     package = importlib.util.find_spec(PACKAGE)
@@ -86,6 +73,18 @@ def _candidates() -> list[Gdb]:
     on_path = shutil.which("gdb")
     if on_path is not None:
         found.append(Gdb((on_path,)))
+    return found
+
+
+def find_server(setting: str | None) -> str:
+    """The gdbserver that belongs to the gdb in use, else the one on PATH."""
+    beside = None
+    with contextlib.suppress(RelayError):
+        beside = os.path.join(os.path.dirname(find(setting).command[0]), "gdbserver")
+    found = beside if beside and os.access(beside, os.X_OK) else shutil.which("gdbserver")
+    if found is None:
+        advice = 'Install one: pip install "opencode-debugger[native]" (on Debian or Ubuntu: apt-get install gdbserver)'
+        raise RelayError("LAUNCH_FAILED", "There is no gdbserver", status=400, suggestion=advice)
     return found
 
 

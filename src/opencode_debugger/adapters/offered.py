@@ -59,7 +59,7 @@ class Offered:
     async def read_memory(self, address: str, offset: int, count: int) -> dict[str, Any]:
         raise self.refusal("memory")
 
-    async def write_memory(self, address: str, offset: int, data: bytes) -> dict[str, Any]:
+    async def write_memory(self, address: str, offset: int, data: bytes | bytearray) -> dict[str, Any]:
         raise self.refusal("write_memory")
 
     async def disassemble(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
@@ -67,6 +67,15 @@ class Offered:
 
     async def set_data_breakpoints(self, frame: int | None, wanted: list[DataBreakpoint]) -> list[Bound]:
         raise self.refusal("data_breakpoints")
+
+    async def address_of(self, frame: int, expression: str) -> str:
+        raise self.refusal("memory")
+
+    async def instruction(self, frame: int) -> str:
+        raise self.refusal("disassembly")
+
+    async def record(self, enabled: bool) -> dict[str, Any]:
+        raise self.refusal("reverse")
 
     async def reverse(self, kind: str, thread_id: int, go: Go | None = None) -> None:
         raise self.refusal("reverse")

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from .. import logs
 from ..errors import RelayError
 from ..models import envelope
+from ..models.problems import refusal
 from .answers import JsonBytes
 from .nearest import allowed_methods, nearest_route
-from .problems import problems
 
 
 def install(app: FastAPI) -> None:
@@ -33,17 +33,9 @@ async def relay_error(request: Request, error: Exception) -> Response:
 
 
 async def invalid_request(request: Request, error: Exception) -> Response:
-    found = problems(request, cast(RequestValidationError, error))
-    if any(problem.in_body for problem in found):
-        listed = [problem.to_dict() for problem in found if problem.in_body]
-        return refused(RelayError("INVALID_REQUEST", "Request validation failed", errors=listed))
-    first = found[0]
-    errors = [problem.to_dict() for problem in found]
-    if first.missing:
-        message = f"Required parameter '{first.field}' is missing"
-        return refused(RelayError("MISSING_PARAMETER", message, parameter=first.field, errors=errors))
-    message = f"Parameter '{first.field}' is not valid: {first.message}"
-    return refused(RelayError("INVALID_PARAMETER", message, parameter=first.field, errors=errors))
+    body = request.scope["route"].body_field
+    errors = cast(RequestValidationError, error).errors()
+    return refused(refusal(errors, body.field_info.annotation if body else None))
 
 
 async def framework_error(request: Request, error: Exception) -> Response:

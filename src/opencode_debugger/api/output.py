@@ -8,11 +8,11 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..models.queries import EventsQuery, OutputQuery, OutputStreamQuery
-from ..models.streams import EventPage, OutputCleared, OutputPage
+from ..models.queries import EventsQuery, OutputQuery
+from ..models.streams import EventPage, EventStreamQuery, OutputCleared, OutputPage, OutputStreamQuery
+from . import sse
 from .answers import SESSION, answers, ask
 from .parameters import SessionId, tagged
-from .sse import LAST_EVENT_ID, STREAMED, follow
 
 router = tagged("Output")
 
@@ -44,8 +44,8 @@ async def clear_output(request: Request, session_id: SessionId) -> Response:
     operation_id="streamOutput",
     summary="Stream output",
     response_class=Response,
-    responses=STREAMED,
-    openapi_extra={"parameters": [LAST_EVENT_ID]},
+    responses=sse.OUTPUT,
+    openapi_extra={"parameters": [sse.LAST_EVENT_ID]},
 )
 async def stream_output(
     request: Request, session_id: SessionId, query: Annotated[OutputStreamQuery, Query()]
@@ -53,7 +53,7 @@ async def stream_output(
     """What the program wrote and writes, as server-sent events, until it ends.
 
     Events: `output` (its `id` is a cursor), `dropped`, `cleared`, `terminated`, and `error` if the session is gone."""
-    return await follow(request, session_id, query)
+    return await sse.follow_output(request, session_id, query)
 
 
 @router.get(
@@ -67,3 +67,21 @@ async def poll_events(request: Request, session_id: SessionId, query: Annotated[
 
     A page has about 1 MB at most: see `has_more`."""
     return await ask(request, session_id, "events", query.params())
+
+
+@router.get(
+    "/sessions/{session_id}/events/stream",
+    operation_id="streamEvents",
+    summary="Stream events",
+    response_class=Response,
+    responses=sse.EVENTS,
+    openapi_extra={"parameters": [sse.LAST_EVENT_ID]},
+)
+async def stream_events(
+    request: Request, session_id: SessionId, query: Annotated[EventStreamQuery, Query()]
+) -> Response:
+    """What happened and happens, as server-sent events, until the session is gone: the program may be restarted.
+
+    Each event is named by its type and has the same data as over the WebSocket `/debug`; its `id` is a cursor. Besides
+    these there are `dropped`, `cleared`, and `error` if the session is gone."""
+    return await sse.follow_events(request, session_id, query)

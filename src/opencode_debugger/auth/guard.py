@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .. import logs
 from ..errors import RelayError
 from ..models import envelope
+from .access import ANYBODY, Access, Caller
+from .scopes import OPEN_PATHS
 
 LOG = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -24,6 +26,7 @@ WILDCARDS = ("0.0.0.0", "::", "")
 SANE_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 TRUSTED_SITES = (b"none", b"same-origin")
 JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
+CHALLENGE = (b"www-authenticate", b"Bearer")
 COMMON_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
 Headers = MutableMapping[bytes, bytes]
@@ -40,14 +43,19 @@ class GuardSettings(Protocol):
     def allowed_origins(self) -> Iterable[str]: ...
     @property
     def max_body_bytes(self) -> int: ...
+    @property
+    def certfile(self) -> str: ...
 
 
 class Guard:
-    """Checks Host, Origin and size; gives each request its id, its log line and an answer even if all else fails."""
+    """Checks Host, Origin, size and token; gives each request its id, its log line and an answer whatever happens.
 
-    def __init__(self, app: ASGIApp, settings: GuardSettings) -> None:
+    Which scopes a request needs is known once its route is: that is checked there, with `scope["caller"]`."""
+
+    def __init__(self, app: ASGIApp, settings: GuardSettings, access: Access) -> None:
         self.app = app
-        self.hosts = Hosts(settings.host, settings.port)
+        self.access = access
+        self.hosts = Hosts(settings.host, settings.port, is_tls=bool(settings.certfile))
         self.trusted_origins = {origin.rstrip("/").lower().encode() for origin in settings.allowed_origins}
         self.max_body_bytes = settings.max_body_bytes
 
@@ -77,6 +85,12 @@ class Guard:
         elif headers.get(b"sec-fetch-site", b"none") not in TRUSTED_SITES:
             raise RelayError("ORIGIN_NOT_ALLOWED", "Requests caused by pages of another site are not allowed")
 
+    def caller(self, scope: Scope, headers: Headers) -> Caller:
+        """Whoever has a token, or needs none."""
+        if b"authorization" not in headers and scope["path"] in OPEN_PATHS:
+            return ANYBODY
+        return self.access.caller(scope["headers"])
+
     def check_length(self, headers: Headers) -> None:
         length = headers.get(b"content-length", b"0")
         if not length.isdigit():
@@ -97,12 +111,13 @@ class Guard:
 class Hosts:
     """Names under which this server may be addressed: DNS rebinding brings others."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, is_tls: bool = False) -> None:
         bracketed = f"[{host}]" if ":" in host else host
         own = (socket.gethostname(),) if host in WILDCARDS else (bracketed,)
         self.names = {name.lower().encode() for name in (*LOOPBACK, *own)}
         self.any_address = host in WILDCARDS
         self.configured_port = port
+        self.scheme, self.usual_port = (b"https", b"443") if is_tls else (b"http", b"80")
 
     def check(self, scope: Scope, headers: Headers) -> None:
         host = headers.get(b"host")
@@ -115,12 +130,12 @@ class Hosts:
     def is_own(self, scope: Scope, host: bytes) -> bool:
         name, colon, port = host.rpartition(b":") if not host.endswith(b"]") else (host, b"", b"")
         if not colon:
-            name, port = host, b"80"
+            name, port = host, self.usual_port
         return port == b"%d" % self.port(scope) and self._is_known(name.lower())
 
     def is_own_origin(self, scope: Scope, origin: bytes) -> bool:
         scheme, _, host = origin.partition(b"://")
-        return scheme.lower() == b"http" and self.is_own(scope, host)
+        return scheme.lower() == self.scheme and self.is_own(scope, host)
 
     def port(self, scope: Scope) -> int:
         """The port the connection came in on: with port 0 the configured one says nothing."""
@@ -160,6 +175,7 @@ class Exchange:
             if self.shared_with and b"access-control-request-method" in self.headers:
                 await self._preflight()
             else:
+                self.scope["caller"] = self.guard.caller(self.scope, self.headers)
                 await self.guard.app(self.scope, self.receive, self.send)
         except RelayError as error:
             await self._refuse(error)
@@ -186,6 +202,8 @@ class Exchange:
 
     def _extra_headers(self) -> list[tuple[bytes, bytes]]:
         extra = [(b"x-request-id", self.request_id.encode()), *COMMON_HEADERS]
+        if self.status == 401:
+            extra.append(CHALLENGE)
         if self.shared_with:
             extra += [(b"access-control-allow-origin", self.shared_with), (b"vary", b"origin")]
             extra += [(b"access-control-expose-headers", b"x-request-id")]
@@ -194,7 +212,7 @@ class Exchange:
     async def _preflight(self) -> None:
         allowed = [
             (b"access-control-allow-methods", b"GET, POST, PATCH, DELETE"),
-            (b"access-control-allow-headers", b"content-type, x-request-id, last-event-id"),
+            (b"access-control-allow-headers", b"authorization, content-type, x-request-id, last-event-id"),
         ]
         await self.send({"type": "http.response.start", "status": 204, "headers": allowed})
         await self.send({"type": "http.response.body", "body": b""})

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from . import token
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Debug programs with single calls.")
+app.add_typer(token.app, name="token")
 
 
 @app.callback()
@@ -21,11 +24,41 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on (default 5679).")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where sessions and breakpoints are kept.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning, error or critical.")] = None,
+    require_token: Annotated[
+        bool | None, typer.Option("--require-token/--no-require-token", help="Ask for a token on every request.")
+    ] = None,
+    certfile: Annotated[str | None, typer.Option(help="Certificate chain (PEM), for HTTPS.")] = None,
+    keyfile: Annotated[str | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
 ) -> None:
     """Start the relay and keep it running until Ctrl-C."""
     from .serve import serve as run
 
-    raise typer.Exit(run(host=host, port=port, data_dir=data_dir, log_level=log_level))
+    code = run(
+        host=host,
+        port=port,
+        data_dir=data_dir,
+        log_level=log_level,
+        require_token=require_token,
+        certfile=certfile,
+        keyfile=keyfile,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def tunnel(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Id of the session.")],
+    listen: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="A port on this machine instead of a pipe; 0 for any.")
+    ] = None,
+    server: Annotated[str | None, typer.Option(help="Address of a relay on another machine.")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="File with the token for it.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Data folder of the relay here.")] = None,
+) -> None:
+    """Connect a debugger to a session: a pipe between stdin, stdout and the session's tunnel."""
+    from .tunnel import tunnel as run
+
+    raise typer.Exit(run(session, listen, server, token_file, data_dir))
 
 
 @app.command()

@@ -15,6 +15,7 @@ from ..adapters.base import Adapter, Arrival, Asked, Bound, Frames, Go, StopEven
 from ..adapters.processes import ExitStatus
 from ..errors import RelayError
 from .breakpoints import CHANGED, Breakpoint, BreakpointTable
+from .data_table import DataTable
 from .events import EventLog
 from .exception_breakpoints import ExceptionTable
 from .file_changes import FileChanges
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 LIBRARY = re.compile(r"^<|[/\\](site|dist)-packages[/\\]|[/\\][Ll]ib(64)?[/\\]python\d[^/\\]*[/\\]")
 """Paths of modules that are not the user's own"""
+LONGEST_BODY = 10_000
 ROUTINE = frozenset({"step", "pause", "entry"})
 """Reasons of stops that somebody asked for: when another stop comes before them there is nothing to tell."""
 
@@ -38,6 +40,7 @@ class Debuggee:
         self.log = log
         self.breakpoints = breakpoints
         self.exceptions = ExceptionTable()
+        self.data = DataTable(log)
         self.file_changes = FileChanges()
         self.output = Output(log)
         self.state = State.CREATED
@@ -65,6 +68,7 @@ class Debuggee:
         self.on_child: Callable[[Arrival], None] = lambda arrival: arrival.let_go()
         self.is_expecting: Callable[[], bool] = lambda: False
         """whether children are on their way that will be debugged"""
+        self.on_ended: Callable[[End], None] = lambda end: None
         self.run = Run()
         """what comes of it belongs to whoever waits for the program, not for one thread"""
         self._runs: list[Run] = []
@@ -108,6 +112,11 @@ class Debuggee:
         self.touch()
         self.output.feed(category, data)
 
+    def on_event(self, name: str, body: dict[str, Any]) -> None:
+        """Something that only this debugger tells."""
+        shown = body if len(repr(body)) <= LONGEST_BODY else {"omitted": "it is very long"}
+        self.log.add("event", {"event": name, "body": shown})
+
     def on_log(self, number: int, text: str) -> None:
         self.touch()
         self.require_adapter().drain()  # what was printed before comes before
@@ -142,6 +151,9 @@ class Debuggee:
             self.told_errors.add((bp.id, error))
             kind = "exception_breakpoint" if of_exception else "breakpoint"
             self.log.add(kind, {"reason": "condition_error", kind: bp.to_dict(), "error": error})
+
+    def on_data_gone(self, number: int, why: str) -> None:
+        self.data.gone(number, why)
 
     def on_thread(self, reason: str, thread_id: int) -> None:
         self.touch()
@@ -270,11 +282,17 @@ class Debuggee:
         rules = [rule for number in (exception or {}).get("rules", ()) if (rule := self.exceptions.by_number(number))]
         for rule in rules:
             rule.hits += 1
-        return [bp.id for bp in hit] + [rule.id for rule in rules if not rule.from_launch]
+        data = self.data.hit(event.data_hit["number"]) if event.data_hit else None
+        ids = [bp.id for bp in hit] + ([data] if data else [])
+        return ids + [rule.id for rule in rules if not rule.from_launch]
 
     def _note(self, stop: Stop, changed: bool) -> str | None:
         errors = [self._condition_errors.pop(id, None) for id in stop.hit_ids]
         notes = [f"Condition raised {error}" for error in errors if error][:1]
+        if stop.event.data_hit:
+            notes.append(self.data.said(stop.event.data_hit))
+        if stop.event.note:
+            notes.append(stop.event.note)
         if changed:
             notes.append(f"{CHANGED}, the source shown is that of the file")
         return ". ".join(notes) or None
@@ -308,6 +326,7 @@ class Debuggee:
         if self.state in ENDED or self.state is State.CREATED:
             return
         self.end, self.ended_at = end, time.monotonic()
+        self.data.forget()
         self._forget_places()
         self.state = State.TERMINATED
         self.touch()
@@ -315,6 +334,7 @@ class Debuggee:
         runs, self._runs = self._runs, []
         for run in [*runs, self.run]:
             run.finish(end)
+        self.on_ended(end)
 
     def _forget_stops(self) -> None:
         if self._pump is not None:

@@ -7,12 +7,16 @@ import base64
 import binascii
 import heapq
 import time
+from collections.abc import Collection
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import invalid_parameter
 
 PAGE_CHARACTERS = 1_000_000
+STREAM_CHARACTERS = 250_000
+"""of a page for somebody who goes on reading: it is kept until he has taken it"""
 ENTRY_COST = 250
 """Bytes that an entry takes in memory besides its text."""
 
@@ -35,8 +39,11 @@ class Entry(NamedTuple):
         return {"seq": self.seq, "type": self.type, "timestamp": timestamp(self.time), "body": body}
 
     def to_output(self) -> dict[str, Any]:
+        return {**self.written(), "source": None, "line": None}
+
+    def written(self) -> dict[str, Any]:
         category, text = self.body
-        return {"category": category, "output": text, "timestamp": timestamp(self.time), "source": None, "line": None}
+        return {"category": category, "output": text, "timestamp": timestamp(self.time)}
 
 
 def _first_of(entries: list[Entry], room: int) -> list[Entry]:
@@ -49,7 +56,14 @@ def _first_of(entries: list[Entry], room: int) -> list[Entry]:
 
 
 def timestamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _timestamp(int(seconds * 1000))
+
+
+@lru_cache(1000)
+def _timestamp(milliseconds: int) -> str:
+    """Where much happens, most of it happens in the same milliseconds."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat().removesuffix('+00:00')}.{rest:03d}Z"
 
 
 class Ring:
@@ -127,6 +141,11 @@ class EventLog:
         return Entry(self._seq, time.time(), type, body)
 
     @property
+    def last(self) -> int:
+        """Number of the newest entry."""
+        return self._seq
+
+    @property
     def output_end(self) -> int:
         return self._output.end
 
@@ -136,55 +155,84 @@ class EventLog:
 
     def clear_output(self) -> dict[str, Any]:
         cleared = self._output.clear()
-        return {"cleared": cleared, "next_cursor": _encode("o", self._output.end)}
+        return {"cleared": cleared, "next_cursor": output_cursor(self._output.end)}
 
     def output_since(self, position: int, limit: int) -> tuple[int, list[Entry], int]:
         """Dropped, entries, next position."""
         dropped, start, entries = self._output.since(position, limit)
         return dropped, entries, start + len(entries)
 
-    def read_output(self, cursor: str | None, limit: int, category: str | None) -> dict[str, Any]:
-        """A page whose entries come with the cursor behind each."""
+    def read_output(
+        self, cursor: str | None, limit: int, category: str | None, room: int = PAGE_CHARACTERS
+    ) -> dict[str, Any]:
+        """A page whose entries come with the position behind each."""
         (position,) = _decode(cursor, "o", (self._output.end,))
         cleared = self._output.cleared_since(position)
         found: list[tuple[int, Entry]] = []
         dropped = 0
-        room = PAGE_CHARACTERS
         while len(found) < limit and room > 0:
-            lost, start, entries = self._output.since(position, limit - len(found))
-            entries = _first_of(entries, room)
+            lost, position, entries = self._output.since(position, limit - len(found))
             dropped += lost
-            position = start + len(entries)
-            numbered = enumerate(entries, start + 1)
-            found += [(after, entry) for after, entry in numbered if category in (None, entry.body[0])]
-            room -= sum(entry.size for entry in entries)
+            for entry in entries:
+                position += 1
+                room -= len(entry.body[1])
+                if category is None or category == entry.body[0]:
+                    found.append((position, entry))
+                if room <= 0:
+                    break
             if not entries:
                 break
         return {
-            "entries": [(_encode("o", after), entry) for after, entry in found],
-            "next_cursor": _encode("o", position),
+            "entries": found,
+            "next_cursor": output_cursor(position),
             "has_more": position < self._output.end,
             "dropped": dropped,
             "cleared": cleared,
         }
 
     async def read_events(self, cursor: str | None, limit: int, timeout: float) -> dict[str, Any]:
-        positions = _decode(cursor, "e", (self._events.end, self._output.end))
-        if timeout and positions == (self._events.end, self._output.end):
+        positions = _decode(cursor, "e", self._ends)
+        if timeout and positions == self._ends:
             await self.news(timeout)
+        page = self._merged(positions, limit, PAGE_CHARACTERS)
+        cleared = page.pop("cleared")
+        events = [entry.to_event() for _, entry in page["events"]]
+        return {**page, "events": events, **({"cleared": cleared} if cleared else {})}
+
+    def follow_events(
+        self, cursor: str | None, limit: int, kinds: Collection[str] | None = None, from_now: bool = False
+    ) -> dict[str, Any]:
+        """A page whose events come with the cursor behind each; without a cursor, from the beginning or from now on."""
+        positions = self._ends if from_now and cursor is None else _decode(cursor, "e", self._ends)
+        page = self._merged(positions, limit, STREAM_CHARACTERS)
+        entries = [
+            {"cursor": _encode("e", *after), **entry.to_event()}
+            for after, entry in page.pop("events")
+            if kinds is None or entry.type in kinds
+        ]
+        return {**page, "entries": entries}
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return self._events.end, self._output.end
+
+    def _merged(self, positions: tuple[int, ...], limit: int, room: int) -> dict[str, Any]:
+        """Events and output in the order in which they came, with the positions behind each."""
         lost, at_event, events = self._events.since(positions[0], limit)
         lost_output, at_output, output = self._output.since(positions[1], limit)
-        cleared = self._output.cleared_since(positions[1])
-        merged = _first_of(list(heapq.merge(events, output))[:limit], PAGE_CHARACTERS)
-        shown_output = sum(entry.type == "output" for entry in merged)
-        at_event += len(merged) - shown_output
-        at_output += shown_output
+        found = []
+        for entry in _first_of(list(heapq.merge(events, output))[:limit], room):
+            if entry.type == "output":
+                at_output += 1
+            else:
+                at_event += 1
+            found.append(((at_event, at_output), entry))
         return {
-            "events": [entry.to_event() for entry in merged],
+            "events": found,
             "next_cursor": _encode("e", at_event, at_output),
-            "has_more": at_event < self._events.end or at_output < self._output.end,
+            "has_more": (at_event, at_output) != self._ends,
             "dropped": lost + lost_output,
-            **({"cleared": cleared} if cleared else {}),
+            "cleared": self._output.cleared_since(positions[1]),
         }
 
     async def news(self, timeout: float) -> None:
@@ -193,9 +241,13 @@ class EventLog:
         await asyncio.wait([self._news], timeout=timeout)
 
 
+def output_cursor(position: int) -> str:
+    return _encode("o", position)
+
+
 def _encode(kind: str, *positions: int) -> str:
-    text = kind + ".".join(str(position) for position in positions)
-    return base64.urlsafe_b64encode(text.encode()).decode()
+    text = kind + ".".join([str(position) for position in positions])
+    return binascii.b2a_base64(text.encode(), newline=False).decode()  # no character of it needs escaping in a URL
 
 
 def _decode(cursor: str | None, kind: str, ends: tuple[int, ...]) -> tuple[int, ...]:

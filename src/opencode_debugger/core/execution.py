@@ -11,6 +11,7 @@ from ..adapters.base import Go, StopEvent
 from ..errors import RelayError
 from .debuggee import Debuggee
 from .input import Input
+from .patience import of_this_call
 from .report import Reporter, check_fields
 from .run import Run
 from .state import ENDED, State
@@ -18,6 +19,7 @@ from .stops import Stop, location
 from .threads import find_thread, is_paused, require_halted
 
 STEPS = {"step_over": "next", "step_into": "stepIn", "step_out": "stepOut"}
+BACK = {"step_back": "stepBack", "reverse_continue": "reverseContinue"}
 PAUSE_PATIENCE = 2.0
 BUSY = (
     "The program has not reached a new line: it is inside a long call, or in a loop of one line "
@@ -71,13 +73,47 @@ class Execution:
         budget: int | None = None,
     ) -> dict[str, Any]:
         check_fields(fields)
+        if granularity == "instruction":
+            self._require_capability("instruction_steps", "step by instructions")
         alone = single_thread or self._debuggee.stop_scope == "thread"
         begun = await self._begin(operation, thread_id, alone)
         begun.run.entering = begun.stop if operation == "step_into" else None
         if begun.go is not None:
             with self._undone_if_refused(begun):
-                await self._debuggee.require_adapter().step(STEPS[operation], begun.thread_id, begun.go)
+                await self._debuggee.require_adapter().step(STEPS[operation], begun.thread_id, begun.go, granularity)
         return await self.answer(begun.run, self.seconds(wait, self._default_wait), fields, budget)
+
+    async def back(
+        self,
+        operation: str,
+        thread_id: int | None = None,
+        wait: Wait = None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
+    ) -> dict[str, Any]:
+        """In what was recorded."""
+        check_fields(fields)
+        self._debuggee.require(operation)
+        self._require_capability("reverse", "go back")
+        begun = await self._begin(operation, thread_id, False)
+        if begun.go is not None:
+            with self._undone_if_refused(begun):
+                await self._debuggee.require_adapter().reverse(BACK[operation], begun.thread_id, begun.go)
+        return await self.answer(begun.run, self.seconds(wait, self._default_wait), fields, budget)
+
+    async def record(self, enabled: bool = True) -> dict[str, Any]:
+        self._debuggee.require("record")
+        return await self._debuggee.require_adapter().record(enabled)
+
+    def _require_capability(self, capability: str, said: str) -> None:
+        adapter = self._debuggee.adapter
+        if adapter is not None and capability not in adapter.capabilities:
+            raise RelayError(
+                "NOT_SUPPORTED",
+                f"The debugger of this session ({adapter.name}) cannot {said}",
+                capability=capability,
+                suggestion="GET /sessions/{id} lists its capabilities; native programs debugged with gdb have it",
+            )
 
     async def _begin(self, operation: str, thread_id: int | None, alone: bool) -> Begun:
         if alone:
@@ -250,10 +286,11 @@ class Execution:
         until_input: bool = True,
     ) -> dict[str, Any]:
         """What came of a run, or that it goes on, to wait for its input perhaps."""
+        patience = of_this_call.get()
         if until_input:
-            outcome, timed_out = await self._input.wait(run, seconds)
+            outcome, timed_out = await self._input.wait(run, seconds, patience)
         else:
-            outcome = await run.wait(seconds)
+            outcome = await run.wait(seconds, patience)
             timed_out = not run.is_over and seconds > 0
         shown = outcome or self._debuggee.stop
         if isinstance(shown, Stop):

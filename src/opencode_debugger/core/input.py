@@ -8,6 +8,7 @@ from ..adapters.stdin import Stdin, closed
 from ..adapters.waiting import Reader
 from ..errors import RelayError
 from .debuggee import Debuggee
+from .patience import Patience
 from .run import Run
 from .state import ENDED, LIVE, State, wrong_state
 from .stops import Outcome
@@ -75,18 +76,19 @@ class Input:
             debuggee.log.add("input_requested", {"prompt": self._prompt, "pid": reader.pid})
         return request
 
-    async def wait(self, run: Run, seconds: float) -> tuple[Outcome | None, bool]:
+    async def wait(self, run: Run, seconds: float, patience: Patience) -> tuple[Outcome | None, bool]:
         """What came of a run, and whether the time was up; nothing came of it, too, once the program asks for input."""
         began = time.monotonic()
         pause, known = FIRST_LOOK, None
-        while not run.is_over and (left := began + seconds - time.monotonic()) > 0:
-            request = self._look()
+        while not run.is_over and not patience.is_over and (left := began + seconds - time.monotonic()) > 0:
+            # Most steps are over before anybody has looked, which costs more than the rest of the step.
+            await run.wait(min(left, pause) if self._can_ask() else left, patience)
+            pause = min(pause * 2, LAST_LOOK)
+            request = None if run.is_over else self._look()
             if request is not None and request != known:
                 if await self._ends_wait(request, began):
                     return run.outcome, False
                 known = request
-            await run.wait(min(left, pause) if self._can_ask() else left)
-            pause = min(pause * 2, LAST_LOOK)
         return run.outcome, not run.is_over and seconds > 0
 
     def _can_ask(self) -> bool:

@@ -20,6 +20,8 @@ class Output:
             name: codecs.getincrementaldecoder("utf-8")("backslashreplace") for name in ("stdout", "stderr")
         }
         self._pending = dict.fromkeys(self._decoders, "")
+        self._begun = dict.fromkeys(self._decoders, 0.0)
+        """when the line that is pending began"""
         self._timer: asyncio.TimerHandle | None = None
         self._lines: dict[str, str] = {}
         """what stands in the line that each is in, the one written to last at the end"""
@@ -46,9 +48,29 @@ class Output:
         while len(rest) > LONGEST:
             self._add(category, rest[:LONGEST])
             rest = rest[LONGEST:]
+        if rest:
+            self._wait_for_the_rest(category, bool(lines) or not self._pending[category])
         self._pending[category] = rest
-        if rest and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(UNFINISHED, self.flush)
+
+    def _wait_for_the_rest(self, category: str, is_new: bool) -> None:
+        loop = asyncio.get_running_loop()
+        if is_new:
+            self._begun[category] = loop.time()
+        if self._timer is None:
+            self._timer = loop.call_later(UNFINISHED, self._flush_old)
+
+    def _flush_old(self) -> None:
+        """Where lines come fast, there is always one that has just begun: its rest is on the way."""
+        self._timer = None
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for category, rest in self._pending.items():
+            wait = self._begun[category] + UNFINISHED - now
+            if rest and wait <= 0:
+                self._pending[category] = ""
+                self._log.add_output(category, rest)
+            elif rest and self._timer is None:
+                self._timer = loop.call_later(max(wait, 0.001), self._flush_old)
 
     def _add(self, category: str, line: str) -> None:
         for start in range(0, len(line), LONGEST):

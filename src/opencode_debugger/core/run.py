@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from .patience import UNENDING, Patience
 from .stops import Outcome, Stop
 
 
@@ -49,12 +50,12 @@ class Run:
             if not waiter.done():
                 waiter.set_result(None)
 
-    async def wait(self, seconds: float) -> Outcome | None:
-        """What came of it, or nothing if the program is still going when the time is up."""
-        if not self.is_over:
+    async def wait(self, seconds: float, patience: Patience = UNENDING) -> Outcome | None:
+        """What came of it, or nothing if the program is still going when the time, or the patience, is over."""
+        if not self.is_over and not patience.is_over:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
-            with contextlib.suppress(TimeoutError):
+            with patience.ends(waiter), contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await waiter
             self._waiters.remove(waiter)

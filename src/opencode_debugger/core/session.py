@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import time
 from collections.abc import Callable
@@ -11,16 +10,17 @@ from functools import partial
 from typing import Any
 
 from ..adapters.base import Adapter
-from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..adapters.switch import Switch
 from ..errors import RelayError
-from . import assigning, hints, inspection, threads
+from . import assigning, hints, inspection, machine, threads
 from .breakpoints import BreakpointTable
 from .changes import Changes
 from .code import Code, exception
+from .data_breakpoints import DataPlacement
 from .debuggee import Debuggee
+from .debuggers import make_adapter
 from .ending import GRACE, Ending
-from .events import EventLog, timestamp
+from .events import STREAM_CHARACTERS, EventLog, output_cursor, timestamp
 from .execution import Execution
 from .family import Family
 from .input import Input
@@ -31,13 +31,12 @@ from .portable import Part, Parts, collect, take_over
 from .report import Reporter
 from .settings import Config
 from .spelling import Spelling
-from .starting import Starting
+from .starting import RESTARTED, Starting
 from .state import ENDED, LIVE, State
 from .stops import End
 from .travel import Travel
 from .watches import Watches
 
-NATIVE = {"gdb": "GdbAdapter", "lldb": "LldbAdapter"}
 SHOWN = ("script", "program", "module", "command")
 """of a program, in lists"""
 
@@ -70,20 +69,12 @@ class Session:
         self.parts = self._parts()
         self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
         self.operations = self._operations()
+        self.debuggee.on_ended = self._ended
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
 
     def _make_adapter(self, name: str) -> Adapter:
-        limits = self.config.limits
-        timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
-        if name in NATIVE:
-            where = {"gdb": limits.gdb_path, "lldb": limits.lldb_path}[name]
-            native = importlib.import_module(f"..adapters.native.{name}", __package__)
-            made: Adapter = getattr(native, NATIVE[name])(self.id, self.debuggee, *timeouts, where)
-            return made
-        adapter = DebugpyAdapter(self.id, self.config.interpreter, self.debuggee, *timeouts)
-        adapter.spell = lambda path: self.spelling.spelled(path)
-        return adapter
+        return make_adapter(name, self.config, self.debuggee, lambda path: self.spelling.spelled(path))
 
     def _parts(self) -> Parts:
         """What goes along when the session is cloned or exported, besides configuration and launch."""
@@ -95,6 +86,7 @@ class Session:
 
     def _operations(self) -> dict[str, Callable[..., Any]]:
         """By the names under which relay and doors know them."""
+        data = DataPlacement(self.debuggee)
         return {
             "info": self.info,
             "status": self.status,
@@ -124,6 +116,15 @@ class Session:
             "step_until": self.travel.step_until,
             "step_targets": self.travel.step_targets,
             "run_to": self.travel.run_to,
+            "step_back": partial(self.execution.back, "step_back"),
+            "reverse_continue": partial(self.execution.back, "reverse_continue"),
+            "record": self.execution.record,
+            "read_memory": partial(machine.read_memory, self.debuggee),
+            "write_memory": partial(machine.write_memory, self.debuggee),
+            "disassemble": partial(machine.disassemble, self.debuggee),
+            "set_data_breakpoint": data.put,
+            "list_data_breakpoints": data.listed,
+            "remove_data_breakpoints": data.remove,
             "report": self.execution.report,
             "stdin": self.execution.stdin,
             "threads": partial(threads.threads, self.debuggee),
@@ -149,6 +150,7 @@ class Session:
             "follow_output": self.follow_output,
             "clear_output": self.clear_output,
             "events": self.events,
+            "follow_events": self.follow_events,
         }
 
     # What it is and where it stands.
@@ -157,7 +159,8 @@ class Session:
     def state(self) -> State:
         return self.debuggee.state
 
-    def info(self) -> dict[str, Any]:
+    def info(self, with_token: bool = False) -> dict[str, Any]:
+        """The tunnel's token is shown to those who ask for it, and may."""
         stop, end, prompt = self.debuggee.stop, self.debuggee.end, self.input.prompt()
         return {
             "session_id": self.id,
@@ -179,7 +182,7 @@ class Session:
             },
             "program": self.starting.program,
             "attached": self.starting.attached,
-            "debugger": self._debugger(),
+            "debugger": self._debugger(with_token),
             "pid": self.adapter.pid if self.state in LIVE else None,
             "current_location": stop.location if stop else None,
             "stopped_thread_id": stop.thread_id if stop else None,
@@ -190,10 +193,11 @@ class Session:
             **self.family.info(self),
         }
 
-    def _debugger(self) -> dict[str, Any] | None:
+    def _debugger(self, with_token: bool) -> dict[str, Any] | None:
         if self.starting.program is None:
             return None
-        return {"adapter": self.adapter.name, "capabilities": sorted(self.adapter.capabilities)}
+        about = {"adapter": self.adapter.name, "capabilities": sorted(self.adapter.capabilities)}
+        return {**about, **self.starting.tunnel.info(with_token)}
 
     def _ending(self, end: End | None) -> dict[str, Any]:
         status = end.status if end else None
@@ -297,31 +301,44 @@ class Session:
     async def output(
         self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
     ) -> dict[str, Any]:
-        page = await self._output_page(cursor, limit, category, timeout)
+        page = await self._page(lambda at: self.debuggee.log.read_output(at, limit, category), cursor, timeout)
         entries = [entry.to_output() for _, entry in page["entries"]]
         return {**page, "entries": entries, **self.family.output_note(self)}
 
     async def follow_output(
-        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
+        self,
+        cursor: str | None = None,
+        limit: int = 100,
+        category: str | None = None,
+        timeout: float = 0,
+        cursors: bool = True,
+        beyond_end: bool = False,
     ) -> dict[str, Any]:
         """The same for somebody who goes on reading: each entry with the cursor behind it, and how it ended."""
-        page = await self._output_page(cursor, limit, category, timeout)
-        entries = [{"cursor": cursor, **entry.to_output()} for cursor, entry in page["entries"]]
-        end = None if page["has_more"] or self.state not in ENDED else self._ending(self.debuggee.end)
-        return {**page, "entries": entries, "end": end}
 
-    async def _output_page(
-        self, cursor: str | None, limit: int, category: str | None, timeout: float
+        def read(at: str | None) -> dict[str, Any]:
+            return self.debuggee.log.read_output(at, limit, category, STREAM_CHARACTERS)
+
+        page = await self._page(read, cursor, timeout, beyond_end)
+        entries = [entry.written() for _, entry in page["entries"]]
+        if cursors:
+            for entry, (after, _) in zip(entries, page["entries"], strict=True):
+                entry["cursor"] = output_cursor(after)
+        has_ended = self.state in ENDED and not page["has_more"] and not beyond_end
+        return {**page, "entries": entries, "end": self._ending(self.debuggee.end) if has_ended else None}
+
+    async def _page(
+        self, read: Callable[[str | None], dict[str, Any]], cursor: str | None, timeout: float, beyond_end: bool = False
     ) -> dict[str, Any]:
-        """With a timeout it waits for output, as long as there can be any."""
-        log, deadline = self.debuggee.log, time.monotonic() + timeout
-        page = log.read_output(cursor, limit, category)
-        while not (page["entries"] or page["has_more"]) and self.state not in ENDED:
+        """With a timeout it waits for entries, as long as there can be any."""
+        deadline = time.monotonic() + timeout
+        page = read(cursor)
+        while not any(page[name] for name in ("entries", "has_more", "dropped", "cleared")):
             left = deadline - time.monotonic()
-            if left <= 0 or page["dropped"] or page["cleared"]:
+            if left <= 0 or (self.state in ENDED and not beyond_end):
                 break
-            await log.news(left)
-            page = log.read_output(page["next_cursor"], limit, category)
+            await self.debuggee.log.news(left)
+            page = read(page["next_cursor"])
         return page
 
     def clear_output(self) -> dict[str, Any]:
@@ -334,6 +351,21 @@ class Session:
         answer = await self.debuggee.log.read_events(cursor, limit, timeout)
         return {**answer, "session_status": str(self.state)}
 
+    async def follow_events(
+        self,
+        cursor: str | None = None,
+        limit: int = 100,
+        timeout: float = 0,
+        kinds: list[str] | None = None,
+        from_now: bool = False,
+    ) -> dict[str, Any]:
+        """What happens, for somebody who goes on reading: the program's end is one of the events."""
+
+        def read(at: str | None) -> dict[str, Any]:
+            return self.debuggee.log.follow_events(at, limit, kinds, from_now)
+
+        return await self._page(read, cursor, timeout, beyond_end=True)
+
     async def end(self, reason: str, force: bool = False) -> dict[str, Any]:
         """Ends the program and everything that it started."""
         self.placement.close()
@@ -343,6 +375,7 @@ class Session:
             await self.adapter.end(0 if force else GRACE)
         if self.state in LIVE:
             self.debuggee.finish(End(None, reason))
+        await self.starting.tunnel.closed()
         return {
             "session_id": self.id,
             "deleted": True,
@@ -350,6 +383,11 @@ class Session:
             "exit_code": self._ending(self.debuggee.end)["exit_code"],
             "runtime_seconds": self._runtime(),
         }
+
+    def _ended(self, end: End) -> None:
+        """Whoever came through the tunnel stays while the same program is started again."""
+        if end.reason != RESTARTED:
+            self.starting.tunnel.close()
 
     def _runtime(self) -> float:
         if self.starting.started_at is None:

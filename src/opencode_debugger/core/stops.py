@@ -14,6 +14,7 @@ DESCRIPTIONS = {
     "exception": "Paused on exception",
     "pause": "Paused on request",
     "entry": "Paused at program entry",
+    "data_breakpoint": "Paused on a change of data",
     "run_to": "Paused at the line it was run to",
 }
 

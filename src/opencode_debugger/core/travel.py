@@ -14,6 +14,7 @@ from .by_text import find_line
 from .debuggee import Debuggee
 from .execution import PAUSE_PATIENCE, Execution, Wait
 from .inspection import in_frame, refuse_expression
+from .patience import UNENDING, of_this_call
 from .placement import Placement
 from .report import check_fields
 from .run import Run
@@ -78,6 +79,7 @@ class Travel:
     ) -> dict[str, Any]:
         """When the time is up the program is paused where it is: this call leaves nothing that goes on by itself."""
         check_fields(fields)
+        of_this_call.set(UNENDING)  # the program would be paused when whoever called has gone
         operation = f"step_{kind}"
         journey = await self._set_out("step_until", thread_id, most=max_steps, until=expression)
         seconds = timeout or self._execution.seconds(True, 0)

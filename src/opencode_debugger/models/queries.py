@@ -175,13 +175,6 @@ class OutputQuery(CursorQuery):
     )
 
 
-class OutputStreamQuery(QueryModel):
-    cursor: PlainText | None = Field(
-        None, description="Go on after this cursor; from the start if left out. The header Last-Event-ID wins."
-    )
-    category: Category | None = Field(None, description="Only this kind of output.")
-
-
 class EventsQuery(CursorQuery):
     timeout: Annotated[int, Whole] = Field(
         0, ge=0, le=300, description="Seconds to wait for an event if there is none."

@@ -19,6 +19,7 @@ import msgspec
 from ..errors import RelayError
 from . import rpc
 from .paths import socket_address
+from .rpc import GIVE_UP
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +70,10 @@ class Handle(asyncio.Protocol):
                 return await future
         except TimeoutError:
             raise RelayError("DEBUGPY_TIMEOUT", "The session's process does not answer", operation=method) from None
+        except asyncio.CancelledError:
+            if self.is_open:
+                self._transport.write(rpc.encode_call(GIVE_UP, {"id": id}))
+            raise
         finally:
             self._pending.pop(id, None)
 

@@ -9,6 +9,8 @@ import msgspec
 from ..errors import RelayError
 
 FAILED = -32000
+GIVE_UP = "give_up"
+"""Notification that nobody waits for the answer to a call any more."""
 
 
 class Lines:

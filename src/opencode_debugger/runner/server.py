@@ -14,17 +14,22 @@ from typing import Any, cast
 import msgspec
 
 from ..adapters import processes
+from ..core.patience import Patience, of_this_call
 from ..core.session import Session
 from ..core.settings import Config
 from ..errors import RelayError
 from . import rpc
 from .activity import Activity
 from .paths import DETACHED, FINAL, SOCKET, socket_address
+from .tunnel import Tunnel
 
 logger = logging.getLogger(__name__)
 
-PASSIVE = frozenset({"info", "status", "summary", "describe", "follow_output"})
+PASSIVE = frozenset({"info", "status", "summary", "describe", "follow_output", "follow_events"})
 """Looking at a session does not keep it alive, or nobody would ever see that it is about to expire."""
+
+FOLLOWS = frozenset({"follow_output", "follow_events"})
+"""Calls that only read: they can be cut short at any point."""
 
 UNCONFIGURED = 60.0
 LOOK = 5.0
@@ -34,11 +39,31 @@ async def _result(value: Any) -> Any:
     return await value if asyncio.iscoroutine(value) else value
 
 
+def give_tunnel(session: Session) -> None:
+    session.starting.tunnel = Tunnel(session)
+
+
+class Underway:
+    """A call that is being answered."""
+
+    def __init__(self, call: rpc.Call) -> None:
+        self.call = call
+        self.patience = Patience()
+        self.task: asyncio.Task[None] | None = None
+
+    def give_up(self) -> None:
+        """Ends what only waits; what has been begun is finished."""
+        self.patience.end()
+        if self.task is not None and self.call.method in FOLLOWS:
+            self.task.cancel()
+
+
 class Client(asyncio.Protocol):
     """A relay's connection."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self.calls: dict[int, Underway] = {}
         self._lines = rpc.Lines()
         self._transport: asyncio.Transport | None = None
 
@@ -52,6 +77,8 @@ class Client(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        for underway in self.calls.values():
+            underway.give_up()
         self._server.disconnected(self)
 
     def write(self, data: bytes) -> None:
@@ -108,11 +135,21 @@ class Server:
         except msgspec.MsgspecError as error:
             logger.warning("not a call: %s", error)
             return
-        task = asyncio.get_running_loop().create_task(self._answer(call, client))
+        if call.method == rpc.GIVE_UP:
+            if (given_up := client.calls.get(call.params.get("id", 0))) is not None:
+                given_up.give_up()
+            return
+        underway = Underway(call)
+        task = underway.task = asyncio.get_running_loop().create_task(self._answer(underway, client))
+        if (id := call.id) is not None:
+            client.calls[id] = underway
+            task.add_done_callback(lambda _: client.calls.pop(id, None))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, call: rpc.Call, client: Client) -> None:
+    async def _answer(self, underway: Underway, client: Client) -> None:
+        call = underway.call
+        of_this_call.set(underway.patience)
         answer = await self._perform(call)
         if call.id is not None:
             client.write(answer)
@@ -155,6 +192,8 @@ class Server:
             raise RelayError("INTERNAL_ERROR", "The runner has a session already")
         self.session = Session(msgspec.convert(params, Config))
         self.session.family.on_change = self._tell
+        self.session.family.on_session = give_tunnel
+        give_tunnel(self.session)
         warnings = await self.session.restore()
         self._news.set()
         return {**self.session.info(), **({"warnings": warnings} if self.session.config.parts is not None else {})}

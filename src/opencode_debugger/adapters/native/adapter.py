@@ -28,7 +28,7 @@ from ..offered import Offered
 from ..processes import MARKER
 from ..stdin import Stdin
 from . import elf
-from .ending import Ending
+from .machine import Machine
 from .process import Helper, Streams, start_debugger
 from .talking import done, said_of
 
@@ -56,7 +56,7 @@ CLIENT = {
 ALIVE = "See that it is alive and yours, then attach again"
 
 
-class NativeAdapter(Ending, Offered):
+class NativeAdapter(Machine, Offered):
     more = frozenset({"completions", "step_until"})
     _tells_when_begun = False
     """whether it is known when the program itself runs, and not what starts it"""
@@ -297,6 +297,8 @@ class NativeAdapter(Ending, Offered):
     def _on_breakpoint(self, body: dict[str, Any]) -> None:
         if body.get("reason") != "removed":
             self._marks.changed(body["breakpoint"])
+        elif self._is_running:  # else it was removed on request
+            self._data_gone(body["breakpoint"].get("id"))
 
     def _on_said(self, body: dict[str, Any]) -> None:
         """The debugger's own chatter: the program's output comes through its pipes."""

@@ -16,8 +16,8 @@ from .. import gdb_program
 from ..base import AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
 from . import elf
-from .adapter import NativeAdapter
 from .gdb_looking import GdbLooking
+from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
 from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
 from .talking import done
@@ -85,9 +85,9 @@ class GdbMarks(Marks):
         return {int(number): hits for number, hits in counted.items()}
 
 
-class GdbAdapter(GdbLooking, NativeAdapter):
+class GdbAdapter(GdbLooking, GdbMachine):
     kind = "gdb"
-    more = NativeAdapter.more | {"exception_classes"}
+    more = GdbMachine.more | {"exception_classes"}
 
     _tells_when_begun = True
 
@@ -135,7 +135,7 @@ class GdbAdapter(GdbLooking, NativeAdapter):
         """The shell that the server starts the program with is ours; the program gets the one of its environment."""
         own = f"SHELL={shlex.quote(environment['SHELL'])}" if "SHELL" in environment else "unset SHELL"
         wrapper = ["/bin/sh", "-c", shlex.quote(f"{own}; {REDIRECTED}"), "sh"]  # for a shell: it does not quote them
-        command = [gdb_program.find_server(), "--once", "--wrapper", *wrapper, "--", "127.0.0.1:0"]
+        command = [gdb_program.find_server(self._path), "--once", "--wrapper", *wrapper, "--", "127.0.0.1:0"]
         said = await self._start_server(
             [*command, spec.target, *spec.args], {**environment, "SHELL": "/bin/sh"}, spec.cwd, SERVING
         )

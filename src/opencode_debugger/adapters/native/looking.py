@@ -105,14 +105,14 @@ class Looking(Talking):
 
     def _told(self, thread_id: int, frames: Frames) -> Frames:
         """With ids of ours, and only paths that lead somewhere."""
-        told = []
+        told: Frames = []
         for level, frame in enumerate(frames):
             path = (frame.get("source") or {}).get("path") or ""
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
                 "name": frame["name"] or frame.get("instructionPointerReference") or "??",
                 "line": frame["line"] if os.path.isabs(path) else 0,
-                "column": frame["column"],
+                "column": frame["column"] or 1,
                 "source": {"path": path} if os.path.isabs(path) else None,
                 "address": frame.get("instructionPointerReference"),
             }

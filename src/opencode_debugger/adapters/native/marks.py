@@ -27,21 +27,29 @@ Answers = list[dict[str, Any]]
 """as DAP describes breakpoints"""
 
 
-class Rule:
-    """What a breakpoint wants beyond its place and condition; counts how often it was reached with that true."""
+class Count:
+    """How often something was reached."""
 
-    def __init__(self, bp: DebuggerBreakpoint, hits: int) -> None:
-        self.bp = bp
+    def __init__(self, wanted: str | None, hits: int = 0) -> None:
+        self._wanted = wanted
         self.hits = hits
 
     def count(self) -> bool:
         """Whether this hit is one of those that are wanted."""
         self.hits += 1
-        wanted = self.bp.hit_condition
+        wanted = self._wanted
         if not wanted:
             return True
         sign = next(sign for sign in COMPARISONS if wanted.startswith(sign))
         return COMPARISONS[sign](self.hits, int(wanted.removeprefix(sign)))
+
+
+class Rule(Count):
+    """What a breakpoint wants beyond its place and condition; counts how often it was reached with that true."""
+
+    def __init__(self, bp: DebuggerBreakpoint, hits: int) -> None:
+        super().__init__(bp.hit_condition, hits)
+        self.bp = bp
 
 
 class Marks:

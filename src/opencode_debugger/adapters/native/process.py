@@ -71,6 +71,7 @@ class Helper:
         on_exit: Callable[[], None],
         talk: socket.socket | None = None,
         cwd: str = "/",
+        own_session: bool = True,
     ) -> None:
         self._on_exit = on_exit
         self._loop = asyncio.get_running_loop()
@@ -85,7 +86,8 @@ class Helper:
             stdin=talk.fileno() if talk is not None else subprocess.DEVNULL,
             stdout=talk.fileno() if talk is not None else subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            start_new_session=True,
+            start_new_session=own_session,
+            process_group=None if own_session else 0,
             bufsize=0,
         )
         self.pid = self._popen.pid

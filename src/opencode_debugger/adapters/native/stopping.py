@@ -39,6 +39,8 @@ class Stopping(Looking):
             done(self._halting)
         elif self._is_ending:
             self._spawn(self._go_on_quietly(body["threadId"]))
+        elif self._reason(body) == "data breakpoint":
+            self._spawn(self._on_data(body))
         elif self._is_plain(self._reason(body), numbers):
             self._tell(self._reason(body), body["threadId"], numbers)
         else:
@@ -50,13 +52,17 @@ class Stopping(Looking):
         is_own = self._is_starting or self._stops_on_entry or self._journeys.current is not None
         return not (special or is_own) and (reason != "breakpoint" or bool(numbers))
 
-    def _tell(self, reason: str, thread_id: int, numbers: list[int]) -> None:
+    async def _on_data(self, body: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
         self._is_pausing = False
         self._journeys.stop()
+        self._forget_places()  # the stop may have come before the answer to what let it go
         self._alone = None
         self._stops += 1
         self._listener.on_stopped(
-            StopEvent(reason, thread_id, hit_numbers=numbers, number=self._stops, after=self._serial)
+            StopEvent(reason, thread_id, hit_numbers=numbers, number=self._stops, after=self._serial, **more)
         )
 
     async def _judge(self, reason: str, thread_id: int, numbers: list[int]) -> None:
@@ -210,13 +216,16 @@ class Stopping(Looking):
         if go is not None:
             self._serial = go.serial
         try:
-            await self._request(command, self._go_arguments(thread_id, self._alone is not None, granularity))
+            await self._send_off(command, self._go_arguments(thread_id, self._alone is not None, granularity))
         except RelayError as error:
             if error.code != "DEBUGPY_TIMEOUT":
                 self._is_running = False
             raise
         if self._is_running:
             self._forget_places()
+
+    async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
+        await self._request(command, arguments)
 
     async def pause(self, thread_id: int | None) -> None:
         if self._is_core:

@@ -1,18 +1,17 @@
-"""Validation errors of the framework, in our words: field, message, value."""
+"""Validation errors of pydantic, in our words: field, message, value."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
-from starlette.requests import Request
 
-from ..models.envelope import to_json
-from .route import did_you_mean
+from ..errors import RelayError
+from .envelope import to_json
 
 MAX_PROBLEMS = 50
 MAX_VALUE = 300
@@ -39,20 +38,29 @@ class Problem:
         return {"field": self.field, "message": self.message, "value": self.value}
 
 
-def problems(request: Request, error: RequestValidationError) -> list[Problem]:
-    body_field = request.scope["route"].body_field
-    body_model = body_field.field_info.annotation if body_field else None
-    return [translate(item, body_model) for item in error.errors()[:MAX_PROBLEMS]]
+def refusal(errors: Sequence[dict[str, Any]], body_model: Any = None, also_known: Sequence[str] = ()) -> RelayError:
+    """What pydantic found, as clients are told: all that is wrong with a body, else the first wrong parameter."""
+    found = [translate(item, body_model, also_known) for item in errors[:MAX_PROBLEMS]]
+    if any(problem.in_body for problem in found):
+        listed = [problem.to_dict() for problem in found if problem.in_body]
+        return RelayError("INVALID_REQUEST", "Request validation failed", errors=listed)
+    first, listed = found[0], [problem.to_dict() for problem in found]
+    if first.missing:
+        message = f"Required parameter '{first.field}' is missing"
+        return RelayError("MISSING_PARAMETER", message, parameter=first.field, errors=listed)
+    message = f"Parameter '{first.field}' is not valid: {first.message}"
+    return RelayError("INVALID_PARAMETER", message, parameter=first.field, errors=listed)
 
 
-def translate(item: dict[str, Any], body_model: Any) -> Problem:
+def translate(item: dict[str, Any], body_model: Any, also_known: Sequence[str] = ()) -> Problem:
     where, *path = item["loc"]
     path = [step for step in path if not is_marker(step)]
     if field := item.get("ctx", {}).get("field"):
         path.append(field)
     kind = item["type"]
     if kind == "extra_forbidden":
-        message = refused_field(body_model, path) or unknown_field(str(path[-1]), known_fields(body_model, path[:-1]))
+        known = [*known_fields(body_model, path[:-1]), *(also_known if len(path) == 1 else ())]
+        message = refused_field(body_model, path) or unknown_field(str(path[-1]), known)
     elif kind == "missing" and not path:
         message = "A JSON body is required"
     else:
@@ -80,7 +88,13 @@ def refused_field(body_model: Any, path: Sequence[int | str]) -> str | None:
 
 
 def unknown_field(name: str, known: list[str]) -> str:
-    return f"Unknown field '{name[:MAX_NAME]}'{did_you_mean(name, known) or '. Known fields: ' + ', '.join(known)}"
+    others = f". Known fields: {', '.join(known)}" if known else ". It takes no fields"
+    return f"Unknown field '{name[:MAX_NAME]}'{did_you_mean(name, known) or others}"
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    nearest = get_close_matches(name[:MAX_NAME], known, n=1)
+    return f". Did you mean '{nearest[0]}'?" if nearest else ""
 
 
 def known_fields(annotation: Any, path: Sequence[int | str]) -> list[str]:

@@ -1,0 +1,118 @@
+"""Reads what clients send, strictly: query strings into models, text into JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from ..errors import RelayError
+from .fields import problem
+from .problems import did_you_mean
+
+_POSITION = re.compile(r" \(byte (\d+)\)")
+_decode = msgspec.json.Decoder().decode
+
+
+class QueryOf:
+    """The query string as one model; without a model, no parameter is known."""
+
+    def __init__(self, model: type[BaseModel] | None) -> None:
+        self.model = model
+        self.names = list(model.model_fields) if model else []
+        needed = model and any(field.is_required() for field in model.model_fields.values())
+        self.default = model() if model and not needed else None
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[BaseModel | None, list[Any]]:
+        given = self.checked(pairs)
+        if self.model is None or (not given and self.default is not None):
+            return self.default, []
+        try:
+            return self.model.model_validate(given), []
+        except ValidationError as error:
+            return None, [{**item, "loc": ("query", *item["loc"])} for item in error.errors(include_url=False)]
+
+    def checked(self, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+        given: dict[str, str] = {}
+        for name, value in pairs:
+            if name not in self.names:
+                raise parameter_error(name, f"Unknown parameter '{name[:100]}'", value, self.names)
+            if name in given:
+                raise parameter_error(name, f"Parameter '{name}' is given twice", value, self.names)
+            given[name] = value
+        return given
+
+
+def parameter_error(name: str, reason: str, value: str, known: list[str]) -> RelayError:
+    message = reason + did_you_mean(name, [other for other in known if other != name])
+    problem = {"field": name[:100], "message": message, "value": value[:200]}
+    return RelayError("INVALID_PARAMETER", message, parameter=name[:100], errors=[problem], known_parameters=known)
+
+
+def decoded(text: bytes, what: str) -> Any:
+    """JSON; msgspec refuses what the standard library lets through: NaN, lone surrogates, deep nesting."""
+    try:
+        return _decode(text)
+    except (ValueError, RecursionError) as error:
+        raise malformed(text, what, error) from None
+
+
+def malformed(body: bytes, what: str, error: Exception) -> RelayError:
+    reason, position = explain(body, error)
+    before = body[:position]
+    line, column = before.count(b"\n") + 1, position - before.rfind(b"\n")
+    nearby = body[max(0, position - 20) : position + 20].decode(errors="replace")
+    return RelayError(
+        "INVALID_REQUEST",
+        f"The {what} is not valid JSON: {reason}",
+        suggestion=f"Correct the JSON at line {line}, column {column}",
+        position=position,
+        line=line,
+        column=column,
+        errors=[{"field": "", "message": reason, "value": nearby}],
+    )
+
+
+def explain(body: bytes, error: Exception) -> tuple[str, int]:
+    try:
+        body.decode()
+    except UnicodeDecodeError as invalid:
+        return "it is not valid UTF-8", invalid.start
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply", 0
+    text = str(error)
+    found = _POSITION.search(text)
+    reason = _POSITION.sub("", text).removeprefix("JSON is malformed: ").partition(" - at ")[0]
+    return reason, int(found.group(1)) if found else len(body)
+
+
+class InJson(BaseModel):
+    """Query parameters sent as JSON: numbers and booleans are those of JSON, and other names are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def typed(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            for name, value in given.items():
+                field = cls.model_fields.get(name)
+                if isinstance(value, str) and field is not None and not takes_text(field.annotation):
+                    raise problem("Must be a JSON number or boolean, not text", name)
+        return given
+
+
+def takes_text(annotation: Any) -> bool:
+    if get_origin(annotation) is Literal:
+        return any(isinstance(choice, str) for choice in get_args(annotation))
+    parts = get_args(annotation)[:1] if get_origin(annotation) is Annotated else get_args(annotation)
+    return annotation is str or any(takes_text(part) for part in parts)
+
+
+@cache
+def as_body(query: type[BaseModel]) -> type[BaseModel]:
+    return type(query.__name__, (InJson, query), {"__doc__": query.__doc__})

@@ -1,0 +1,1 @@
+"""The WebSocket door: logs and debugger control of a session as they happen."""

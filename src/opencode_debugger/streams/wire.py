@@ -1,0 +1,120 @@
+"""A WebSocket on the wire: uvicorn's, with writes in batches and an end to readers that do not read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import struct
+from collections.abc import Iterable
+from typing import Any, cast
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+from websockets.http11 import Request
+
+EXTENSION = "opencode_debugger.wire"
+BATCH = 64 * 1024
+TEXT, BINARY = 0x81, 0x82
+STALLED = 60.0
+"""Seconds for which a reader may take nothing at all while something waits to be sent."""
+PARTING = 10.0
+"""Seconds in which the other side may answer a close frame, or read what was sent before it."""
+
+SILENT = logging.getLogger("opencode_debugger.streams.silent")
+SILENT.disabled = True
+
+
+class Gone(Exception):
+    """The other side has left."""
+
+
+class Stalled(Exception):
+    """The other side does not read."""
+
+
+class Wire(WebSocketsSansIOProtocol):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Addresses and headers would be logged, and with them what clients put there: tokens.
+        self.logger = SILENT
+        self.conn.logger, self.conn.debug = SILENT, False
+        self._end: asyncio.TimerHandle | None = None
+
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        if hasattr(self, "scope"):
+            cast(dict[str, Any], self.scope["extensions"])[EXTENSION] = self
+
+    # Sending.
+
+    async def send_texts(self, texts: Iterable[bytes]) -> None:
+        """Messages that are UTF-8 already. Returns when there is room for more."""
+        batch: list[bytes] = []
+        size = 0
+        for text in texts:
+            batch += (head_of(len(text)), text)
+            size += len(text)
+            if size >= BATCH:
+                await self._write(b"".join(batch))
+                batch, size = [], 0
+        if batch:
+            await self._write(b"".join(batch))
+
+    async def send_bytes(self, data: bytes) -> None:
+        await self._write(head_of(len(data), BINARY) + data)
+
+    async def _write(self, data: bytes) -> None:
+        while not self.writable.is_set():
+            unsent = self.transport.get_write_buffer_size()
+            try:
+                async with asyncio.timeout(STALLED):
+                    await self.writable.wait()
+            except TimeoutError:
+                if self.transport.get_write_buffer_size() >= unsent:
+                    raise Stalled from None
+        if self.disconnected or self.close_sent or self.transport.is_closing():
+            raise Gone
+        self.transport.write(data)
+
+    # Ending. Closing a transport waits until all is sent, which may be never.
+
+    def end(self, code: int, reason: str = "") -> None:
+        if self.close_sent or self.disconnected or self.transport.is_closing():
+            return
+        self.conn.send_close(code, reason)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        self.close_timer = self.loop.call_later(PARTING, self.transport.abort)
+
+    def handle_close(self, event: Frame) -> None:
+        super().handle_close(event)
+        self._end_soon(PARTING)
+
+    def handle_parser_exception(self) -> None:
+        super().handle_parser_exception()
+        self._end_soon(PARTING)
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._end_soon(1.0)
+
+    def _end_soon(self, seconds: float) -> None:
+        if self._end is None and not self.disconnected:
+            self._end = self.loop.call_later(seconds, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._end is not None:
+            self._end.cancel()
+        super().connection_lost(exc)
+
+
+def head_of(length: int, kind: int = TEXT) -> bytes:
+    """Of an unmasked, unfragmented frame."""
+    if length < 126:
+        return bytes((kind, length))
+    if length < 65536:
+        return struct.pack("!BBH", kind, 126, length)
+    return struct.pack("!BBQ", kind, 127, length)
