@@ -102,7 +102,8 @@ class Stopping(Looking):
         """The debugger has the program, which has not begun, or was running."""
         self._is_starting = False
         if self._is_core:
-            self._tell("exception", thread_id, [])
+            number, _ = await self._signal(self._frame((await self._stack(thread_id, 1))[0]["id"]))
+            self._tell("exception" if number else "pause", thread_id, [])
         elif self._stops_on_entry and self._stops_at_first:
             self._stops_on_entry = False
             self._tell("entry", thread_id, [])
