@@ -87,6 +87,7 @@ class GdbMarks(Marks):
 
 class GdbAdapter(GdbLooking, GdbMachine):
     kind = "gdb"
+    serving = "gdbserver HOST:PORT PROGRAM"
     more = GdbMachine.more | {"exception_classes"}
 
     _tells_when_begun = True

@@ -47,6 +47,7 @@ COMMANDS = {
 ALL_THREADS = "script [thread.Resume() for thread in lldb.debugger.GetSelectedTarget().process]"
 PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
+LOCAL = ("localhost", "127.0.0.1", "::1")
 SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
@@ -54,6 +55,7 @@ NO_CONNECTION = -1
 
 class LldbAdapter(LldbThrows, NativeAdapter):
     kind = "lldb"
+    serving = "lldb-server gdbserver HOST:PORT -- PROGRAM"
     more = NativeAdapter.more | {"instruction_steps", "exception_classes"}
     _marks: LldbMarks
 
@@ -134,6 +136,15 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         if spec.pid is not None:
             return "attach", {**common, "pid": spec.pid}
         return "attach", {**common, "gdb-remote-port": spec.port, "gdb-remote-hostname": spec.host}
+
+    def _check_target(self, spec: AttachSpec) -> None:
+        """lldb tries for ten seconds; a look at who listens takes no connection away."""
+        super()._check_target(spec)
+        if spec.port is not None and spec.host in LOCAL:
+            from ..debugpy.ports import Sockets
+
+            if not Sockets().has_listener(spec.port):
+                raise self._not_begun("ATTACH_FAILED", f"Connection refused: nobody listens on port {spec.port}")
 
     def _on_process(self, body: dict[str, Any]) -> None:
         super()._on_process(body)
@@ -301,8 +312,9 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         inner, self._inner_server = self._inner_server, None
         if inner is not None:
             inner.close()
-        if self._helper is not None:
-            await self._helper.end()
+        helper, self._helper = self._helper, None
+        if helper is not None:
+            await helper.end()
         await super()._close()
 
 
