@@ -24,6 +24,8 @@ SPEAKS_GDB = (
 )
 BUSY = "Another debugger is connected to this program: disconnect that one first"
 LET_GO = "The debugger that was connected before has let go of this program: it runs without one"
+LEAVING = 1.0
+"""Seconds for a client to make room for the next."""
 PARTING = 1.0
 """Seconds for a debug server to tell its client of the program's end."""
 TOGETHER = 0.2
@@ -41,7 +43,7 @@ class NativePassedOn(PassedOn):
         self._line: Line | None = None
         self._pipes: Pipes | None = None
         self._program: Watched | None = None
-        self._client: asyncio.Task[Any] | None = None
+        self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def check_launch(self, spec: LaunchSpec) -> None:
@@ -139,20 +141,31 @@ class NativePassedOn(PassedOn):
             self._line.close()
 
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line = self._line
-        if self._client is not None or line is None or line.is_closed:
-            await strangers.turn_away(reader, writer, BUSY if self._client is not None else LET_GO)
-            return
-        self._client = asyncio.current_task()
+        """One after the other: the last may still be leaving."""
         try:
-            first = await reader.read(strangers.CHUNK)
-            if first.startswith(strangers.DAP):
-                await strangers.turn_away(reader, writer, SPEAKS_GDB, first)
-            elif first:
-                await line.carry(first, reader, writer)
+            async with asyncio.timeout(LEAVING):
+                await self._turn.acquire()
+        except TimeoutError:
+            await strangers.turn_away(reader, writer, BUSY)
+            return
+        try:
+            await self._carry(reader, writer)
         finally:
-            await line.hang_up(self._is_running)
-            self._client = None
+            self._turn.release()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line = self._line
+        if line is None or line.is_closed:
+            await strangers.turn_away(reader, writer, LET_GO)
+            return
+        first = await reader.read(strangers.CHUNK)
+        if first.startswith(strangers.DAP):
+            await strangers.turn_away(reader, writer, SPEAKS_GDB, first)
+        elif first:
+            try:
+                await line.carry(first, reader, writer)
+            finally:
+                await line.hang_up(self._is_running)
 
     def _is_running(self) -> bool:
         return self.pid is not None and state_of(self.pid) not in ("t", "")
