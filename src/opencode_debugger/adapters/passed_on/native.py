@@ -22,10 +22,7 @@ from .lines import Line, PtyLine, SocketLine
 SPEAKS_GDB = (
     "This tunnel speaks gdb's remote protocol, not DAP: connect gdb with target remote, or lldb with gdb-remote"
 )
-BUSY = "Another debugger is connected to this program: disconnect that one first"
 LET_GO = "The debugger that was connected before has let go of this program: it runs without one"
-LEAVING = 1.0
-"""Seconds for a client to make room for the next."""
 PARTING = 1.0
 """Seconds for a debug server to tell its client of the program's end."""
 TOGETHER = 0.2
@@ -43,7 +40,6 @@ class NativePassedOn(PassedOn):
         self._line: Line | None = None
         self._pipes: Pipes | None = None
         self._program: Watched | None = None
-        self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def check_launch(self, spec: LaunchSpec) -> None:
@@ -132,26 +128,13 @@ class NativePassedOn(PassedOn):
             self._listener.on_exit(status)
         self.pid = None
         if server is not None:
-            await server.end(PARTING)
+            await server.end(PARTING if self._turn.locked() else 0)
         await self._close()
         await end_others(self._session_id)
 
     def _server_ended(self) -> None:
         if self._line is not None:
             self._line.close()
-
-    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One after the other: the last may still be leaving."""
-        try:
-            async with asyncio.timeout(LEAVING):
-                await self._turn.acquire()
-        except TimeoutError:
-            await strangers.turn_away(reader, writer, BUSY)
-            return
-        try:
-            await self._carry(reader, writer)
-        finally:
-            self._turn.release()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = self._line
