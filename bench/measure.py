@@ -72,7 +72,7 @@ def clock(work: Callable[[], object]) -> float:
 class Bench:
     def __init__(self, relay: RelayProcess, plan: Plan) -> None:
         self._relay = relay
-        self._plan = plan
+        self.plan = plan
         self._ways: dict[str, Callable[[], Way]] = {
             "stock": Stock,
             "direct": Direct,
@@ -98,7 +98,7 @@ class Bench:
         for name in self._ways:
             self._started(name).close()
         self.samples.clear()
-        for _ in range(self._plan.launches):
+        for _ in range(self.plan.launches):
             for name in self._ways:
                 self._started(name).close()
 
@@ -108,11 +108,11 @@ class Bench:
         try:
             for name in self._ways:
                 ways[name] = self._started(name)
-            self._round(ways, dict.fromkeys(ways, self._plan.warm_up))
+            self._round(ways, dict.fromkeys(ways, self.plan.warm_up))
             for row in OPERATIONS:
                 self.samples.pop(row, None)
-            for _ in range(self._plan.rounds):
-                self._round(ways, self._plan.samples)
+            for _ in range(self.plan.rounds):
+                self._round(ways, self.plan.samples)
             return self._memory(ways)
         finally:
             for way in ways.values():
@@ -140,7 +140,7 @@ class Bench:
 
     def many(self) -> dict[str, float]:
         """Many sessions paused at the same time."""
-        sessions = [Session(self._relay.port) for _ in range(self._plan.sessions)]
+        sessions = [Session(self._relay.port) for _ in range(self.plan.sessions)]
 
         def start(session: Session) -> float:
             took = clock(session.create)

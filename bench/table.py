@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
@@ -18,7 +18,11 @@ Rows = dict[str, dict[str, dict[str, float]]]
 
 def summarize(samples: Samples) -> Rows:
     order = [CREATE, LAUNCH, *(row for row in samples if row not in (CREATE, LAUNCH))]
-    return {row: {way: figures(taken) for way, taken in samples[row].items()} for row in order}
+    return summarized({row: samples[row] for row in order})
+
+
+def summarized(samples: Mapping[str, Mapping[str, list[float]]]) -> Rows:
+    return {row: {way: figures(taken) for way, taken in ways.items()} for row, ways in samples.items()}
 
 
 def figures(taken: list[float]) -> dict[str, float]:
@@ -71,6 +75,12 @@ def targets(rows: Rows, memory: dict[str, dict[str, float]], many: dict[str, flo
     ]
 
 
+def native_targets(native: dict[str, Rows]) -> list[Target]:
+    """What the relay adds to the wire of a native debugger."""
+    found = {debugger: ratio(rows, STEP, "relay", "raw") for debugger, rows in native.items()}
+    return [at_most(1.5, "×")(f"{STEP}: relay / raw {name}", value or 0) for name, value in found.items()]
+
+
 def machine() -> dict[str, Any]:
     return {
         "cpus": os.cpu_count(),
@@ -81,7 +91,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def to_dict(rows: Rows, memory: Any, many: Any, met: list[Target]) -> dict[str, Any]:
+def to_dict(rows: Rows, native: dict[str, Rows], memory: Any, many: Any, met: list[Target]) -> dict[str, Any]:
     return {
         "machine": machine(),
         "unit": "ms",
@@ -93,13 +103,20 @@ def to_dict(rows: Rows, memory: Any, many: Any, met: list[Target]) -> dict[str, 
             }
             for row, ways in rows.items()
         },
+        "native": native,
         "memory_mb": memory,
         "many_sessions": many,
         "targets": [asdict(target) for target in met],
     }
 
 
-def markdown(rows: Rows, memory: dict[str, dict[str, float]], many: dict[str, float], met: list[Target]) -> str:
+def markdown(
+    rows: Rows,
+    native: dict[str, Rows],
+    memory: dict[str, dict[str, float]],
+    many: dict[str, float],
+    met: list[Target],
+) -> str:
     facts = machine()
     about = f"{facts['cpus']} CPUs, {facts['system']}, Python {facts['python']}, debugpy {facts['debugpy']}"
     about += ", load average at the end " + " ".join(map(str, facts["load average at the end"]))
@@ -109,6 +126,10 @@ def markdown(rows: Rows, memory: dict[str, dict[str, float]], many: dict[str, fl
             table(
                 ["", "stock debugpy.adapter", "direct DAP", "relay (REST)", "relay / direct", "stock / relay"],
                 [time_row(rows, row) for row in rows],
+            ),
+            table(
+                ["native programs", "raw DAP", "relay (REST)", "relay / raw"],
+                [native_row(debugger, row, ways) for debugger, rows in native.items() for row, ways in rows.items()],
             ),
             table(
                 ["target", "wanted", "measured", ""],
@@ -121,6 +142,11 @@ def markdown(rows: Rows, memory: dict[str, dict[str, float]], many: dict[str, fl
             table(["many sessions at once", ""], [[name, f"{value:g}"] for name, value in many.items()]),
         ]
     )
+
+
+def native_row(debugger: str, row: str, ways: dict[str, dict[str, float]]) -> list[str]:
+    times = [f"{ways[way]['p50']:.2f} / {ways[way]['p95']:.2f}" for way in ("raw", "relay")]
+    return [f"{debugger}: {row}", *times, f"{ways['relay']['p50'] / ways['raw']['p50']:.2f}×"]
 
 
 def time_row(rows: Rows, row: str) -> list[str]:

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from native import build
 from relays import Api, Relay, Session, left_running
+
+__all__ = ["build"]
 
 
 @pytest.fixture(scope="session", autouse=True)

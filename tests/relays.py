@@ -35,9 +35,10 @@ class ApiError(Exception):
 class Api:
     """Calls that return `data`, or raise what the envelope says."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, token: str | None = None) -> None:
         self.base_url = base_url
-        self.http = httpx2.Client(base_url=base_url, timeout=60)
+        headers = {"Authorization": f"Bearer {token}"} if token else None
+        self.http = httpx2.Client(base_url=base_url, timeout=60, headers=headers)
 
     def __enter__(self) -> Api:
         return self
@@ -169,11 +170,11 @@ def meanwhile(session: Session, call: Callable[[Session], Any]) -> Iterator[Futu
 
 
 def line_of(path: Path, line: int | str) -> int:
-    """A line number, or the number of the line that ends in `# @name`."""
+    """A line number, or the number of the line that ends in `# @name` (in C: `// @name`)."""
     if isinstance(line, int):
         return line
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if re.search(rf"# @{re.escape(line)}\b", text):
+        if re.search(rf"(#|//) @{re.escape(line)}\b", text):
             return number
     raise AssertionError(f"no line marked # @{line} in {path}")
 
@@ -202,6 +203,7 @@ class Relay:
         self.settings = {"max_sessions": 100, **settings}
         self.log = data_dir.parent / f"relay-{self.port}.log"
         self.process: subprocess.Popen[bytes] | None = None
+        self.is_up = lambda: httpx2.get(f"{self.base_url}/health").status_code == 200
 
     @property
     def base_url(self) -> str:
@@ -219,7 +221,7 @@ class Relay:
             if self.process.poll() is not None:
                 break
             try:
-                if httpx2.get(f"{self.base_url}/health").status_code == 200:
+                if self.is_up():
                     return self
             except httpx2.TransportError:
                 time.sleep(0.02)

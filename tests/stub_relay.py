@@ -91,7 +91,7 @@ class StubRelay:
     def health(self) -> dict[str, Any]:
         return {"status": self.status, "version": "1", "uptime_seconds": 1, "active_sessions": 0}
 
-    def info(self) -> dict[str, Any]:
+    async def info(self) -> dict[str, Any]:
         return {"name": "OpenCode Debug Relay Server"}
 
     def config(self) -> dict[str, Any]:
@@ -155,10 +155,10 @@ class Door:
 
 
 @contextmanager
-def served() -> Iterator[Door]:
+def served(access: Access = ACCESS) -> Iterator[Door]:
     listener = socket.create_server(("127.0.0.1", 0))
     relay = StubRelay()
-    app = create_app(relay, StubSettings(), ACCESS)
+    app = create_app(relay, StubSettings(), access)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

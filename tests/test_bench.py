@@ -37,6 +37,9 @@ def test_a_quick_benchmark_fills_every_row_of_its_table(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert {debugger: set(rows) for debugger, rows in results["native"].items()} == {
+        debugger: {"step with its new location", "step with the full stop report"} for debugger in ("gdb", "lldb")
+    }
     measured = {row: {way for way in ways if "/" not in way} for row, ways in results["rows"].items()}
     assert measured == ROWS
     assert all(figures["p50"] <= figures["p95"] for row, ways in ROWS.items() for figures in _of(results, row, ways))

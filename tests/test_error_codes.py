@@ -22,9 +22,6 @@ from stub_relay import served
 
 from opencode_debugger.errors import CATALOGUE
 
-LATER = {"UNAUTHORIZED"}
-"""Tokens come with another feature."""
-
 PROVOKED: set[str] = set()
 
 Write = Callable[..., Path]
@@ -627,8 +624,14 @@ def test_a_foreign_origin_is_not_served(api: Api) -> None:
     assert "OPENCODE_DEBUG_ALLOWED_ORIGINS" in error.details["suggestion"]
 
 
+def test_a_token_that_is_not_one_is_not_accepted(api: Api) -> None:
+    answer = api.http.get("/sessions", headers={"Authorization": "Bearer ocdb_made-up"})
+    error = provoke(401, "UNAUTHORIZED", answered, answer)
+    assert "opencode-debugger token create" in error.details["suggestion"]
+
+
 def test_every_code_of_the_catalogue_was_provoked(request: pytest.FixtureRequest) -> None:
     here = {item.name for item in request.session.items if item.path == request.path}
     if not {name for name in globals() if name.startswith("test_")} <= here:
         pytest.skip("only some of this file's tests were selected")
-    assert set(CATALOGUE) - LATER - PROVOKED == set()
+    assert set(CATALOGUE) - PROVOKED == set()

@@ -43,11 +43,12 @@ RUNNER_FIELDS = (
     "default_python_path",
     "stop_budget_chars",
     "gdb_path",
+    "lldb_path",
 )
 
 
 AT_ONCE = ("log_level", "max_sessions", "spare_runners")
-CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path"}
+CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path", "lldb_path"}
 """Settings that can be changed while the relay runs: those of runners for new sessions, the others at once. Which
 program is let near others' processes is for whoever starts the relay to say."""
 
@@ -107,6 +108,11 @@ class Settings(BaseSettings):
     )
     gdb_path: str = Field(
         "", max_length=4096, description="gdb 14 or newer for attaching by process id; if not set, the installed one"
+    )
+    lldb_path: str = Field(
+        "",
+        max_length=4096,
+        description="lldb-dap for native programs, its lldb-server beside it; if not set, the newest on PATH",
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Web origins that may call the relay, separated by commas; none by default"
@@ -250,6 +256,7 @@ def allowed_values(name: str) -> str:
         "log_level": f"one of {', '.join(get_args(LogLevel))}",
         "default_python_path": "a path or a command",
         "gdb_path": "the path of a program",
+        "lldb_path": "the path of a program",
         "allowed_origins": "origins such as https://example.org:8443",
         "require_token": "true or false",
         "certfile": "the path of a PEM file",

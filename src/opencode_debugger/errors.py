@@ -81,12 +81,18 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "METHOD_NOT_ALLOWED": ErrorSpec(405, "Use one of the methods in details.allowed"),
     "PAYLOAD_TOO_LARGE": ErrorSpec(413, "Send a smaller body"),
     "UNSUPPORTED_MEDIA_TYPE": ErrorSpec(415, "Send the header Content-Type: application/json"),
-    "HOST_NOT_ALLOWED": ErrorSpec(421, "Address the relay by a loopback name: http://127.0.0.1:PORT"),
+    "HOST_NOT_ALLOWED": ErrorSpec(
+        421, "Address the relay by a loopback name, http://127.0.0.1:PORT, or by the --host that it listens on"
+    ),
     "ORIGIN_NOT_ALLOWED": ErrorSpec(
         403, "Web pages may not drive the relay; list trusted origins in OPENCODE_DEBUG_ALLOWED_ORIGINS"
     ),
-    "UNAUTHORIZED": ErrorSpec(401, "Send the header Authorization: Bearer TOKEN"),
-    "FORBIDDEN": ErrorSpec(403, "Use a token that has the scope named in details"),
+    "UNAUTHORIZED": ErrorSpec(
+        401, "Send the header Authorization: Bearer TOKEN; `opencode-debugger token create` makes a token"
+    ),
+    "FORBIDDEN": ErrorSpec(
+        403, "Use a token with the scopes in details.required_scopes: see opencode-debugger token create --help"
+    ),
     "NOT_SUPPORTED": ErrorSpec(400, "GET /api/v1/info lists what this debugger can do"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ import msgspec
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 ACCESS = logging.getLogger("opencode_debugger.access")
+TOKEN = re.compile(rb"ocdb_[A-Za-z0-9_-]{43}")
 POLLED = ("/health", "/status", "/ping")
 
 
@@ -29,7 +31,7 @@ class JsonLines(logging.Formatter):
         line.update(getattr(record, "fields", {}))
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line, enc_hook=repr).decode()
+        return without_tokens(msgspec.json.encode(line, enc_hook=repr)).decode()
 
 
 class StderrHandler(logging.StreamHandler[TextIO]):
@@ -43,6 +45,11 @@ class StderrHandler(logging.StreamHandler[TextIO]):
             super().handleError(record)
 
 
+def without_tokens(text: bytes) -> bytes:
+    """For what is written down or told in an error: a token that was put in the wrong place goes no further."""
+    return TOKEN.sub(b"ocdb_...", text) if b"ocdb_" in text else text
+
+
 def configure(level: str = "info") -> None:
     """Send every log of this process to stderr as JSON; uvicorn's own access lines are ours to write."""
     handler = StderrHandler()
@@ -52,10 +59,13 @@ def configure(level: str = "info") -> None:
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
     logging.getLogger("uvicorn.access").disabled = True
+    set_level(level)
 
 
 def set_level(level: str) -> None:
+    """The server's own details stay out even when debugging: every header and every frame of a WebSocket."""
     logging.getLogger().setLevel(level.upper())
+    logging.getLogger("uvicorn").setLevel(max(logging.INFO, logging.getLogger().level))
 
 
 def access(method: str, path: str, status: int, seconds: float) -> None:

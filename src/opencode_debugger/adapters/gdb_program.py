@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import RelayError
@@ -35,8 +37,10 @@ way while the program makes a call for it, SIGTERM included, it would leave the 
 @dataclass(frozen=True)
 class Gdb:
     command: tuple[str, ...]
-    version: int
+    version: int = 0
     environment: dict[str, str] = field(default_factory=dict)
+    python: dict[str, str] = field(default_factory=dict)
+    """what its own Python needs, without which it does not speak DAP"""
 
 
 _known: dict[tuple[str, ...], int | None] = {}
@@ -45,37 +49,50 @@ _known: dict[tuple[str, ...], int | None] = {}
 def find(setting: str | None) -> Gdb:
     """The one that the settings name, else the package's, else the one on PATH."""
     if setting:
-        gdb = _usable((os.path.expanduser(setting),), {})
+        gdb = _usable(Gdb((os.path.expanduser(setting),)))
         if gdb is None:
             raise _refused(f"gdb_path {setting!r} is not a gdb of version {OLDEST} or newer")
         return gdb
-    for command, environment in _candidates():
-        gdb = _usable(command, environment)
+    for candidate in _candidates():
+        gdb = _usable(candidate)
         if gdb is not None:
             return gdb
-    raise _refused(f"Attaching by process id needs gdb {OLDEST} or newer, and there is none: older ones do harm")
+    raise _refused(f"This needs gdb {OLDEST} or newer, and there is none: older ones do harm")
 
 
-def _candidates() -> list[tuple[tuple[str, ...], dict[str, str]]]:
-    found: list[tuple[tuple[str, ...], dict[str, str]]] = []
+def _candidates() -> list[Gdb]:
+    found = []
     package = importlib.util.find_spec(PACKAGE)
     if package is not None and package.origin is not None:
         vendor = Path(package.origin).parent / "_vendor"
         libraries = [sysconfig.get_config_var("LIBDIR"), os.environ.get("LD_LIBRARY_PATH")]
         path = ":".join(library for library in libraries if library)
         data = f"--data-directory={vendor / 'share' / 'gdb'}"
-        found.append(((str(vendor / "bin" / "gdb"), data), {"LD_LIBRARY_PATH": path}))
+        python = {"PYTHONHOME": sys.base_prefix, "PYTHONPATH": str(vendor.parent.parent), "PYTHONNOUSERSITE": "1"}
+        found.append(Gdb((str(vendor / "bin" / "gdb"), data), 0, {"LD_LIBRARY_PATH": path}, python))
     on_path = shutil.which("gdb")
     if on_path is not None:
-        found.append(((on_path,), {}))
+        found.append(Gdb((on_path,)))
     return found
 
 
-def _usable(command: tuple[str, ...], environment: dict[str, str]) -> Gdb | None:
-    if command not in _known:
-        _known[command] = _ask_version(command, environment)
-    version = _known[command]
-    return Gdb(command, version, environment) if version is not None and version >= OLDEST else None
+def find_server(setting: str | None) -> str:
+    """The gdbserver that belongs to the gdb in use, else the one on PATH."""
+    beside = None
+    with contextlib.suppress(RelayError):
+        beside = os.path.join(os.path.dirname(find(setting).command[0]), "gdbserver")
+    found = beside if beside and os.access(beside, os.X_OK) else shutil.which("gdbserver")
+    if found is None:
+        advice = 'Install one: pip install "opencode-debugger[native]" (on Debian or Ubuntu: apt-get install gdbserver)'
+        raise RelayError("LAUNCH_FAILED", "There is no gdbserver", status=400, suggestion=advice)
+    return found
+
+
+def _usable(gdb: Gdb) -> Gdb | None:
+    if gdb.command not in _known:
+        _known[gdb.command] = _ask_version(gdb.command, gdb.environment)
+    version = _known[gdb.command]
+    return replace(gdb, version=version) if version is not None and version >= OLDEST else None
 
 
 def _ask_version(command: tuple[str, ...], environment: dict[str, str]) -> int | None:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import IO
 
 from .stdin import Stdin
 
@@ -40,6 +41,66 @@ class ExitStatus:
             return cls(returncode, f"signal {-returncode}")
 
 
+class Pipes:
+    """Our ends of a program's standard streams."""
+
+    def __init__(
+        self,
+        stdin: IO[bytes],
+        stdout: IO[bytes],
+        stderr: IO[bytes],
+        pid: int,
+        on_output: Callable[[str, bytes], None],
+    ) -> None:
+        self._on_output = on_output
+        self._loop = asyncio.get_running_loop()
+        self._outputs = (stdout, stderr)
+        self._names = {stdout.fileno(): "stdout", stderr.fileno(): "stderr"}
+        for fd in self._names:
+            os.set_blocking(fd, False)
+            self._loop.add_reader(fd, self._read, fd)
+        self.stdin = Stdin(stdin, pid)
+
+    def _read(self, fd: int, limit: int = TURN) -> None:
+        taken = 0
+        while taken < limit:
+            try:
+                data = os.read(fd, CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._loop.remove_reader(fd)
+                self._names.pop(fd, None)
+                return
+            taken += len(data)
+            self._on_output(self._names[fd], data)
+
+    def drain(self) -> None:
+        """Takes what the program has written by now: it is in the pipes, whether or not the loop has noticed."""
+        for fd in list(self._names):
+            self._read(fd, limit=16 * TURN)
+
+    def close(self) -> None:
+        for fd in list(self._names):
+            self._loop.remove_reader(fd)
+        self._names.clear()
+        self.stdin.close()
+        for pipe in self._outputs:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def release(self) -> None:
+        """Leaves the program to itself. Somebody must go on reading what it writes, or it would get stuck."""
+        self.drain()
+        fds = tuple(self._names)
+        if fds:
+            command = [sys.executable, "-I", "-S", "-c", READ_ON, *map(str, fds)]
+            subprocess.Popen(command, env={}, cwd="/", stdin=subprocess.DEVNULL, pass_fds=fds, start_new_session=True)
+        self.close()
+
+
 class Program:
     """A child process in a session and process group of its own, whose three pipes are ours."""
 
@@ -51,7 +112,6 @@ class Program:
         on_output: Callable[[str, bytes], None],
         on_exit: Callable[[ExitStatus], None],
     ) -> None:
-        self._on_output = on_output
         self._on_exit = on_exit
         self.is_outlived: Callable[[], bool] = lambda: False
         """whether somebody still writes into its pipes who is not to be disturbed: then they are closed later"""
@@ -70,12 +130,12 @@ class Program:
         self.pid = self._popen.pid
         OWN.add(self.pid)
         assert self._popen.stdout and self._popen.stderr and self._popen.stdin
-        self._pipes = {self._popen.stdout.fileno(): "stdout", self._popen.stderr.fileno(): "stderr"}
-        for fd in self._pipes:
-            os.set_blocking(fd, False)
-            self._loop.add_reader(fd, self._read, fd)
-        self.stdin = Stdin(self._popen.stdin, self.pid)
+        self._pipes = Pipes(self._popen.stdin, self._popen.stdout, self._popen.stderr, self.pid, on_output)
         self._watch_exit()
+
+    @property
+    def stdin(self) -> Stdin:
+        return self._pipes.stdin
 
     def _watch_exit(self) -> None:
         if hasattr(os, "pidfd_open"):
@@ -105,35 +165,10 @@ class Program:
         self._on_exit(status)
 
     def close_pipes(self) -> None:
-        for fd in list(self._pipes):
-            self._loop.remove_reader(fd)
-        self._pipes.clear()
-        self.stdin.close()
-        for pipe in (self._popen.stdout, self._popen.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-
-    def _read(self, fd: int, limit: int = TURN) -> None:
-        taken = 0
-        while taken < limit:
-            try:
-                data = os.read(fd, CHUNK)
-            except BlockingIOError:
-                return
-            except OSError:
-                data = b""
-            if not data:
-                self._loop.remove_reader(fd)
-                self._pipes.pop(fd, None)
-                return
-            taken += len(data)
-            self._on_output(self._pipes[fd], data)
+        self._pipes.close()
 
     def drain(self) -> None:
-        """Takes what the program has written by now: it is in the pipes, whether or not the loop has noticed."""
-        for fd in list(self._pipes):
-            self._read(fd, limit=16 * TURN)
+        self._pipes.drain()
 
     @property
     def is_alive(self) -> bool:
@@ -152,15 +187,9 @@ class Program:
                 await asyncio.wait([self.ended], timeout=patience)
 
     def release(self) -> None:
-        """Leaves it to itself. Somebody must go on reading what it writes, or it would get stuck or a signal."""
-        if not self.is_alive or not self._pipes:
-            return
-        self.drain()
-        fds = tuple(self._pipes)
-        if fds:
-            command = [sys.executable, "-I", "-S", "-c", READ_ON, *map(str, fds)]
-            subprocess.Popen(command, env={}, cwd="/", stdin=subprocess.DEVNULL, pass_fds=fds, start_new_session=True)
-        self.close_pipes()
+        """Leaves it to itself."""
+        if self.is_alive:
+            self._pipes.release()
 
 
 READ_ON = """

@@ -21,7 +21,7 @@ FRAME = (*SESSION, *STATE, "THREAD_NOT_FOUND", "FRAME_NOT_FOUND")
     "/sessions/{session_id}/source",
     operation_id="getSource",
     summary="Get source",
-    responses=answers(models.Source, *FRAME, "SOURCE_NOT_FOUND", "FORBIDDEN"),
+    responses=answers(models.Source, *FRAME, "SOURCE_NOT_FOUND"),
 )
 async def get_source(
     request: Request, session_id: SessionId, query: Annotated[models.SourceQuery, Query()]
@@ -84,7 +84,7 @@ async def get_completions(request: Request, session_id: SessionId, body: models.
     "/sessions/{session_id}/hover",
     operation_id="getHover",
     summary="Get hover info",
-    responses=answers(models.Hover, *BODY, *FRAME, "EVALUATE_ERROR", "FORBIDDEN"),
+    responses=answers(models.Hover, *BODY, *FRAME, "EVALUATE_ERROR"),
 )
 async def get_hover(request: Request, session_id: SessionId, body: models.HoverRequest) -> Response:
     """Value, type and, for functions, signature and documentation of an expression, or of the name at a place.

@@ -46,7 +46,10 @@ def sections(schema: Schema) -> Iterator[str]:
 
 
 def route(schema: Schema, method: str, path: str, operation: Schema) -> str:
+    scopes = operation["security"][0]["token"]
     parts = [prose(operation.get("description", ""))]
+    if scopes:
+        parts.append(f"<p>Scopes: {' '.join(code(scope) for scope in scopes)}</p>")
     parts.append(table("Parameters", (parameter_row(item) for item in operation.get("parameters", []))))
     if "requestBody" in operation:
         parts.append(request_body(schema, operation["requestBody"]))

@@ -7,6 +7,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from ..auth.scopes import TABLE
+from .route import RelayRoute
+
 TITLE = "OpenCode Debug Relay Server"
 
 TAGS = [
@@ -50,7 +53,12 @@ curl -X DELETE $BASE/sessions/$ID
 
 Every answer has the envelope `{"success", "data", "error", "meta"}`. An error has a `code`, a `message` that says \
 what happened, and `details.suggestion` that says what to call next.
+
+A relay that requires tokens wants one in every request, `Authorization: Bearer TOKEN`, with the scopes that the call \
+lists.
 """
+
+TOKEN = {"type": "http", "scheme": "bearer", "description": "Made by `opencode-debugger token create`."}
 
 
 def description(port: int) -> str:
@@ -67,10 +75,14 @@ def schema(app: FastAPI) -> dict[str, Any]:
         license_info=app.license_info,
         routes=app.routes,
     )
+    relayed = (route for route in app.routes if isinstance(route, RelayRoute))
+    scopes = {route.operation_id: sorted(TABLE[route.operation]) for route in relayed}
     for operation in (operation for methods in made["paths"].values() for operation in methods.values()):
         operation["responses"].pop("422", None)
         for parameter in operation.get("parameters", []):
             parameter["schema"] = never_null(parameter["schema"])
+        operation["security"] = [{"token": scopes[operation["operationId"]]}, {}]
+    made["components"]["securitySchemes"] = {"token": TOKEN}
     for name in ("HTTPValidationError", "ValidationError"):
         made["components"]["schemas"].pop(name, None)
     return made

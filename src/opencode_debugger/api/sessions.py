@@ -77,8 +77,9 @@ async def list_sessions(request: Request, query: Annotated[PageQuery, Query()]) 
     responses=answers(Session, *SESSION),
 )
 async def get_session(request: Request, session_id: SessionId) -> Response:
-    """Everything about a session."""
-    return await ask(request, session_id, "info")
+    """Everything about a session; the token of its tunnel only for callers with the scope sessions:write."""
+    may_enter = request.scope["caller"].may("tunnel")
+    return await ask(request, session_id, "info", {"with_token": True} if may_enter else {})
 
 
 @router.patch(

@@ -58,6 +58,7 @@ class EventStream(StreamingResponse):
 
 async def follow_output(request: Request, session_id: str, query: OutputStreamQuery) -> EventStream:
     following = output_of(relay_of(request), request.app.state.closing, session_id)
+    following.require = request.scope["caller"].require
     if query.category:
         following.options["category"] = query.category
     page = await first_page(request, following, query.cursor)
@@ -66,6 +67,7 @@ async def follow_output(request: Request, session_id: str, query: OutputStreamQu
 
 async def follow_events(request: Request, session_id: str, query: EventStreamQuery) -> EventStream:
     following = events_of(relay_of(request), request.app.state.closing, session_id)
+    following.require = request.scope["caller"].require
     following.options |= query.options()
     page = await first_page(request, following, query.cursor, from_now=not query.replay)
     return EventStream(as_frames(following, page, partial(event_frames, session_id)))

@@ -12,7 +12,7 @@ from .tokens import hash_of, new_token
 
 NAME = "local"
 VARIABLE = "OPENCODE_DEBUG_TOKEN"
-"""For clients; never passed on to debugged programs, like everything with that prefix."""
+"""For clients; the relay drops it, so that no program inherits it."""
 LONGEST = 1000
 
 
@@ -48,6 +48,7 @@ def read_local_token(folder: Path) -> str:
 def ensure_local_token(store: TokenStore) -> None:
     """At the start of the relay: the file has a token that is known, or gets a new one."""
     make_folder(store.folder)
+    store.check()
     path = token_file(store.folder)
     try:
         with open(open_private(path), "rb") as file:

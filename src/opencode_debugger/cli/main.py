@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from . import token
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Debug programs with single calls.")
+app.add_typer(token.app, name="token")
 
 
 @app.callback()
@@ -40,6 +43,22 @@ def serve(
         keyfile=keyfile,
     )
     raise typer.Exit(code)
+
+
+@app.command()
+def tunnel(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Id of the session.")],
+    listen: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="A port on this machine instead of a pipe; 0 for any.")
+    ] = None,
+    server: Annotated[str | None, typer.Option(help="Address of a relay on another machine.")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="File with the token for it.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Data folder of the relay here.")] = None,
+) -> None:
+    """Connect a debugger to a session: a pipe between stdin, stdout and the session's tunnel."""
+    from .tunnel import tunnel as run
+
+    raise typer.Exit(run(session, listen, server, token_file, data_dir))
 
 
 @app.command()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 import ssl
@@ -15,7 +17,7 @@ import uvicorn
 
 from ..app import create_app
 from ..auth.access import Access
-from ..auth.local import ensure_local_token, token_file
+from ..auth.local import VARIABLE, ensure_local_token, token_file
 from ..config import MIB, ConfigError, Settings, check_bind, is_loopback, load_settings, sources_of
 from ..files import NotPrivate
 from ..logs import configure
@@ -23,8 +25,10 @@ from ..persistence.tokens import TokenStore
 from ..relay.lock import AlreadyRunning
 from ..relay.service import Relay
 from ..streams.wire import Wire
+from .failure import fail
 from .tls import tls_context
 
+FAREWELL = 0.5
 LOG = logging.getLogger(__name__)
 FIRST_SCREEN = """\
 OpenCode Debug Relay {version}
@@ -53,7 +57,16 @@ class Server(uvicorn.Server):
         """Streams end, which would go on for ever; then sessions, so that whoever waits for one is answered."""
         self.config.app.state.closing.set()  # type: ignore[union-attr]
         await self._relay.close()
+        hurry = asyncio.ensure_future(self._hang_up())
         await super().shutdown(sockets)
+        hurry.cancel()
+
+    async def _hang_up(self) -> None:
+        """A client that is idle does not answer the farewell of TLS, and is not waited for."""
+        await asyncio.sleep(FAREWELL)
+        for connection in list(self.server_state.connections):
+            if self.config.is_ssl and connection.transport.is_closing():
+                connection.transport.abort()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -68,6 +81,7 @@ class Server(uvicorn.Server):
 
 def serve(**overrides: Any) -> int:
     """Runs until it is told to stop. The exit code says whether it ran at all."""
+    os.environ.pop(VARIABLE, None)  # of clients: nothing that is started here is to have it
     try:
         settings = load_settings(**overrides)
         check_bind(settings)
@@ -76,16 +90,14 @@ def serve(**overrides: Any) -> int:
     except ConfigError as error:
         return fail(str(error))
     try:
-        return run(settings, listener, tls, sources_of(settings, **overrides))
-    except (AlreadyRunning, NotPrivate) as error:
+        configure(settings.log_level)
+        relay = Relay(settings, sources_of(settings, **overrides))
+        access = take_folder(settings, relay)
+        return run(settings, relay, access, listener, tls)
+    except (AlreadyRunning, ConfigError) as error:
         return fail(str(error))
     finally:
         listener.close()
-
-
-def fail(message: str) -> int:
-    print(f"opencode-debugger: {message}", file=sys.stderr)
-    return 1
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -105,16 +117,28 @@ def listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def run(settings: Settings, listener: socket.socket, tls: ssl.SSLContext | None, sources: dict[str, str]) -> int:
-    configure(settings.log_level)
-    relay = Relay(settings, sources)
-    relay.lock()
+def take_folder(settings: Settings, relay: Relay) -> Access:
+    """The data folder is ours alone, of all users and of all relays, and has the local token."""
     tokens = TokenStore(settings.data_dir)
-    ensure_local_token(tokens)
+    try:
+        tokens.check()
+        relay.lock()
+        ensure_local_token(tokens)
+    except NotPrivate as error:
+        raise ConfigError(str(error)) from error
+    except OSError as error:
+        raise ConfigError(
+            f"cannot use the data folder {settings.data_dir}: {error.strerror} ({error.filename}). "
+            f"Make it writable, or choose another --data-dir."
+        ) from error
+    return Access(tokens, settings.require_token)
+
+
+def run(settings: Settings, relay: Relay, access: Access, listener: socket.socket, tls: ssl.SSLContext | None) -> int:
     greet(settings)
     server = Server(
         uvicorn.Config(
-            create_app(relay, settings, Access(tokens, settings.require_token)),
+            create_app(relay, settings, access),
             log_config=None,
             access_log=False,
             server_header=False,

@@ -17,11 +17,18 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
         check_readable(option, path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # A password would be asked for on the terminal, where nobody may be.
-        context.load_cert_chain(settings.certfile, settings.keyfile or None, password=lambda: b"")
-    except (ssl.SSLError, OSError, ValueError) as error:
+        context.load_cert_chain(settings.certfile, settings.keyfile or None, password=no_password)
+    except (PasswordNeeded, ssl.SSLError, OSError, ValueError) as error:
         raise ConfigError(explained(settings, error)) from error
     return context
+
+
+class PasswordNeeded(Exception):
+    """It would be asked for on the terminal, where nobody may be."""
+
+
+def no_password() -> bytes:
+    raise PasswordNeeded
 
 
 def check_readable(option: str, path: str) -> None:
@@ -37,7 +44,7 @@ def explained(settings: Settings, error: Exception) -> str:
     reason = getattr(error, "reason", None)
     if reason == "KEY_VALUES_MISMATCH":
         return f"--keyfile {key} is not the key of the certificate {settings.certfile}: give the one that is"
-    if reason in ("BAD_PASSWORD_READ", "BAD_DECRYPT"):
+    if isinstance(error, PasswordNeeded):
         return f"--keyfile {key} has a password: give one without, such as: openssl pkey -in {key} -out key.pem"
     if reason in ("EE_KEY_TOO_SMALL", "CA_MD_TOO_WEAK"):
         return f"--certfile {settings.certfile} is too weak ({reason.lower().replace('_', ' ')}): make a new one"

@@ -34,8 +34,7 @@ class DataPlacement:
                 "there are too many",
             )
         draft.message = bound[-1].message
-        self._table.known[draft.number] = draft
-        self._table.log.add("data_breakpoint", {"reason": "new", "data_breakpoint": draft.to_dict()})
+        self._table.add(draft)
         return draft.to_dict()
 
     def listed(self) -> dict[str, Any]:

@@ -51,8 +51,13 @@ class DataTable:
         self._last = 0
 
     def new(self, **wishes: Any) -> Watched:
-        self._last += 1
-        return Watched(self._last, **wishes)
+        """Not there yet."""
+        return Watched(self._last + 1, **wishes)
+
+    def add(self, draft: Watched) -> None:
+        self._last = draft.number
+        self.known[draft.number] = draft
+        self.log.add("data_breakpoint", {"reason": "new", "data_breakpoint": draft.to_dict()})
 
     def hit(self, number: int) -> str | None:
         watched = self.known.get(number)

@@ -68,6 +68,7 @@ class Debuggee:
         self.on_child: Callable[[Arrival], None] = lambda arrival: arrival.let_go()
         self.is_expecting: Callable[[], bool] = lambda: False
         """whether children are on their way that will be debugged"""
+        self.on_ended: Callable[[End], None] = lambda end: None
         self.run = Run()
         """what comes of it belongs to whoever waits for the program, not for one thread"""
         self._runs: list[Run] = []
@@ -333,6 +334,7 @@ class Debuggee:
         runs, self._runs = self._runs, []
         for run in [*runs, self.run]:
             run.finish(end)
+        self.on_ended(end)
 
     def _forget_stops(self) -> None:
         if self._pump is not None:

@@ -141,6 +141,11 @@ class EventLog:
         return Entry(self._seq, time.time(), type, body)
 
     @property
+    def last(self) -> int:
+        """Number of the newest entry."""
+        return self._seq
+
+    @property
     def output_end(self) -> int:
         return self._output.end
 

@@ -41,6 +41,8 @@ class Family:
         self.members: dict[str, Session] = {root.id: root}
         self.on_change: Callable[[str, dict[str, Any]], None] = lambda method, params: None
         """told of children that come and go"""
+        self.on_session: Callable[[Session], None] = lambda session: None
+        """told of each session that is made for a child, before anything is done with it"""
         self._parents: dict[str, str] = {}
         self._pids: dict[str, int] = {}
         self._called: dict[int, float] = {}
@@ -204,6 +206,7 @@ class Family:
         self._listen_to(child)
         child.debuggee.breakpoints.copy_from(parent.debuggee.breakpoints)
         child.debuggee.exceptions.copy_from(parent.debuggee.exceptions)
+        self.on_session(child)
         return child
 
     def _announce(self, parent: Session, pid: int, command: str, session_id: str | None, message: str) -> None:

@@ -81,13 +81,14 @@ class Input:
         began = time.monotonic()
         pause, known = FIRST_LOOK, None
         while not run.is_over and not patience.is_over and (left := began + seconds - time.monotonic()) > 0:
-            request = self._look()
+            # Most steps are over before anybody has looked, which costs more than the rest of the step.
+            await run.wait(min(left, pause) if self._can_ask() else left, patience)
+            pause = min(pause * 2, LAST_LOOK)
+            request = None if run.is_over else self._look()
             if request is not None and request != known:
                 if await self._ends_wait(request, began):
                     return run.outcome, False
                 known = request
-            await run.wait(min(left, pause) if self._can_ask() else left, patience)
-            pause = min(pause * 2, LAST_LOOK)
         return run.outcome, not run.is_over and seconds > 0
 
     def _can_ask(self) -> bool:

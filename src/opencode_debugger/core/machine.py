@@ -75,6 +75,7 @@ async def disassemble(
 
 
 async def _address(adapter: Adapter, frame: int, given: str) -> str:
-    if NUMBER.fullmatch(given.strip()):
-        return hex(int(given, 0))
+    given = given.strip()
+    if NUMBER.fullmatch(given):
+        return hex(int(given, 16 if given[:2].lower() == "0x" else 10))
     return await adapter.address_of(frame, given)

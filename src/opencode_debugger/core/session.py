@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import time
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from ..adapters.base import Adapter
-from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..adapters.switch import Switch
 from ..errors import RelayError
 from . import assigning, hints, inspection, machine, threads
@@ -20,6 +18,7 @@ from .changes import Changes
 from .code import Code, exception
 from .data_breakpoints import DataPlacement
 from .debuggee import Debuggee
+from .debuggers import make_adapter
 from .ending import GRACE, Ending
 from .events import STREAM_CHARACTERS, EventLog, output_cursor, timestamp
 from .execution import Execution
@@ -32,13 +31,12 @@ from .portable import Part, Parts, collect, take_over
 from .report import Reporter
 from .settings import Config
 from .spelling import Spelling
-from .starting import Starting
+from .starting import RESTARTED, Starting
 from .state import ENDED, LIVE, State
 from .stops import End
 from .travel import Travel
 from .watches import Watches
 
-NATIVE = {"gdb": "GdbAdapter", "lldb": "LldbAdapter"}
 SHOWN = ("script", "program", "module", "command")
 """of a program, in lists"""
 
@@ -71,20 +69,12 @@ class Session:
         self.parts = self._parts()
         self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
         self.operations = self._operations()
+        self.debuggee.on_ended = self._ended
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
 
     def _make_adapter(self, name: str) -> Adapter:
-        limits = self.config.limits
-        timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
-        if name in NATIVE:
-            where = {"gdb": limits.gdb_path, "lldb": limits.lldb_path}[name]
-            native = importlib.import_module(f"..adapters.native.{name}", __package__)
-            made: Adapter = getattr(native, NATIVE[name])(self.id, self.debuggee, *timeouts, where)
-            return made
-        adapter = DebugpyAdapter(self.id, self.config.interpreter, self.debuggee, *timeouts)
-        adapter.spell = lambda path: self.spelling.spelled(path)
-        return adapter
+        return make_adapter(name, self.config, self.debuggee, lambda path: self.spelling.spelled(path))
 
     def _parts(self) -> Parts:
         """What goes along when the session is cloned or exported, besides configuration and launch."""
@@ -169,7 +159,8 @@ class Session:
     def state(self) -> State:
         return self.debuggee.state
 
-    def info(self) -> dict[str, Any]:
+    def info(self, with_token: bool = False) -> dict[str, Any]:
+        """The tunnel's token is shown to those who ask for it, and may."""
         stop, end, prompt = self.debuggee.stop, self.debuggee.end, self.input.prompt()
         return {
             "session_id": self.id,
@@ -191,7 +182,7 @@ class Session:
             },
             "program": self.starting.program,
             "attached": self.starting.attached,
-            "debugger": self._debugger(),
+            "debugger": self._debugger(with_token),
             "pid": self.adapter.pid if self.state in LIVE else None,
             "current_location": stop.location if stop else None,
             "stopped_thread_id": stop.thread_id if stop else None,
@@ -202,10 +193,11 @@ class Session:
             **self.family.info(self),
         }
 
-    def _debugger(self) -> dict[str, Any] | None:
+    def _debugger(self, with_token: bool) -> dict[str, Any] | None:
         if self.starting.program is None:
             return None
-        return {"adapter": self.adapter.name, "capabilities": sorted(self.adapter.capabilities)}
+        about = {"adapter": self.adapter.name, "capabilities": sorted(self.adapter.capabilities)}
+        return {**about, **self.starting.tunnel.info(with_token)}
 
     def _ending(self, end: End | None) -> dict[str, Any]:
         status = end.status if end else None
@@ -383,6 +375,7 @@ class Session:
             await self.adapter.end(0 if force else GRACE)
         if self.state in LIVE:
             self.debuggee.finish(End(None, reason))
+        await self.starting.tunnel.closed()
         return {
             "session_id": self.id,
             "deleted": True,
@@ -390,6 +383,11 @@ class Session:
             "exit_code": self._ending(self.debuggee.end)["exit_code"],
             "runtime_seconds": self._runtime(),
         }
+
+    def _ended(self, end: End) -> None:
+        """Whoever came through the tunnel stays while the same program is started again."""
+        if end.reason != RESTARTED:
+            self.starting.tunnel.close()
 
     def _runtime(self) -> float:
         if self.starting.started_at is None:

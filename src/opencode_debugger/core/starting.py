@@ -23,6 +23,7 @@ from .run import Run
 from .settings import Config
 from .state import LIVE, State
 from .stops import DETACHED, End
+from .tunnel import NoTunnel, Tunnel
 
 LAST_WORDS = 20
 MULTIPROCESSING = "from multiprocessing.spawn import "
@@ -54,6 +55,7 @@ class Starting:
         self._restarting = asyncio.Lock()
         self.learn: Callable[[str], None] = lambda folder: None
         """told of folders that the user named"""
+        self.tunnel: Tunnel = NoTunnel()
 
     async def launch(
         self,
@@ -70,7 +72,7 @@ class Starting:
             self.learn(os.path.dirname(spec.target))
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = spec.stop_scope
-        self._switch.use(spec.adapter)
+        self._switch.use(_adapter_of(spec))
         try:
             await self._adapter.check_launch(spec)
             await self._start(spec, stop_on_exception)
@@ -92,6 +94,7 @@ class Starting:
             self._debuggee.adapter = self._adapter
             self._placement.begin()
             stop_on = self._placement.exceptions.for_launch(stop_on_exception)
+            spec.added |= await self.tunnel.open()
             await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
             self._debuggee.started()
 
@@ -192,7 +195,7 @@ class Starting:
             server=debugger,
             program=find_program(program, self._config.project_root or os.getcwd()) if program else None,
         )
-        self._switch.use(adapter_for_attach(adapter or self._config.adapter, debugger, pid))
+        self._switch.use(adapter_for_attach(adapter or self._config.adapter, debugger, pid, self._config.limits))
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = scope
         self.started_at = time.monotonic()
@@ -203,6 +206,7 @@ class Starting:
                 stop_on = self._placement.exceptions.for_launch()
                 await self._adapter.attach(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
                 self.program = await asyncio.to_thread(self._adapter.describe_target)
+                await self.tunnel.open()
                 self._debuggee.started()
         except BaseException as error:
             await self._undo(error)
@@ -227,10 +231,12 @@ class Starting:
             stop_on = self._debuggee.exceptions.for_debugger()
             scope = self._debuggee.stop_scope
             await self._adapter.join(arrival, about["pid"], groups, stop_on, self._just_my_code, scope)
+            await self.tunnel.open()
             self._debuggee.started()
 
     async def _undo(self, error: BaseException, previous: End | None = None) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
+        self.tunnel.close()
         await self._adapter.end(0)
         self._debuggee.reset(previous)
         self._placement.exceptions.forget_launch()
@@ -305,7 +311,7 @@ def launch_spec(
             env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
         ),
         removed=ACTIVATED if environment else (),
-        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind == "program"),
+        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind == "program", config.limits),
         server=debugger,
         core=_find_core(core, folder) if core is not None else None,
         tunnel_only=tunnel_only,
@@ -320,6 +326,12 @@ def launch_spec(
             "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
         )
     return spec
+
+
+def _adapter_of(spec: LaunchSpec) -> str:
+    if not spec.tunnel_only:
+        return spec.adapter
+    return "native_passed_on" if spec.kind == "program" else "python_passed_on"
 
 
 def _check_native(spec: LaunchSpec) -> None:

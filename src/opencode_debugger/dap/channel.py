@@ -16,6 +16,12 @@ logger = logging.getLogger(__name__)
 TCP_QUICKACK = getattr(socket, "TCP_QUICKACK", None)
 
 
+def quick_ack(connection: socket.socket) -> None:
+    """Again after each read: the kernel forgets it."""
+    if TCP_QUICKACK is not None:
+        connection.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 1)
+
+
 class ChannelClosed(Exception):
     """The debugger is gone, or the connection to it."""
 
@@ -66,11 +72,11 @@ class Channel(asyncio.Protocol):
             self.connected.set_result(None)
 
     def _quick_ack(self) -> None:
-        if self._socket is not None and TCP_QUICKACK is not None:
-            self._socket.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 1)
+        if self._socket is not None:
+            quick_ack(self._socket)
 
     def data_received(self, data: bytes) -> None:
-        self._quick_ack()  # the kernel forgets it after each read
+        self._quick_ack()
         try:
             for body in self._deframer.feed(data):
                 self._dispatch(messages.decode(body))
@@ -92,6 +98,11 @@ class Channel(asyncio.Protocol):
     def _refuse(self, request: messages.Request) -> None:
         logger.debug("reverse request refused: %s", request.command)
         self._write(messages.Response(request.seq, False, request.command, "not supported", None, self._next_seq()))
+
+    @property
+    def last_seq(self) -> int:
+        """Of the message that was sent last, by which a request can be cancelled."""
+        return self._seq
 
     def _next_seq(self) -> int:
         self._seq += 1
@@ -137,3 +148,10 @@ class Channel(asyncio.Protocol):
                 self._transport.close()
             else:
                 self._transport.abort()
+
+    def hand_over(self) -> tuple[asyncio.Transport, framing.Deframer]:
+        """The connection for somebody else to talk through, and what has come of the next message."""
+        if self._transport is None:
+            raise ChannelClosed("the debugger closed the connection")
+        transport, self._transport = self._transport, None
+        return transport, self._deframer

@@ -18,7 +18,8 @@ def frame(body: bytes) -> bytes:
 class Deframer:
     """Collects bytes and gives back each complete message body once."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_body: int = MAX_BODY) -> None:
+        self._max_body = max_body
         self._buffer = bytearray()
         self._wanted: int | None = None
 
@@ -47,15 +48,15 @@ class Deframer:
             return None
         header = bytes(self._buffer[:end])
         del self._buffer[: end + len(_SEPARATOR)]
-        return _content_length(header)
+        return _content_length(header, self._max_body)
 
 
-def _content_length(header: bytes) -> int:
+def _content_length(header: bytes, max_body: int) -> int:
     for line in header.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length" and value.strip().isdigit():
             length = int(value)
-            if length > MAX_BODY:
-                raise FramingError(f"message of {length} bytes is over the limit of {MAX_BODY}")
+            if length > max_body:
+                raise FramingError(f"message of {length} bytes is over the limit of {max_body}")
             return length
     raise FramingError(f"no Content-Length in header {header[:60]!r}")

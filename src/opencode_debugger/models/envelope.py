@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from ..errors import RelayError
+from ..logs import without_tokens
 from .documented import Described, doc
 
 DataT = TypeVar("DataT")
@@ -43,7 +44,8 @@ def success(data: bytes, request_id: str) -> bytes:
 
 
 def failure(error: RelayError, request_id: str) -> bytes:
-    return b'{"success":false,"data":null,"error":%b,"meta":%b}' % (to_json(error.to_dict()), _meta(request_id))
+    told = without_tokens(to_json(error.to_dict()))
+    return b'{"success":false,"data":null,"error":%b,"meta":%b}' % (told, _meta(request_id))
 
 
 def _meta(request_id: str) -> bytes:

@@ -36,6 +36,10 @@ class Program(Described):
 class Debugger(Described):
     adapter: str = doc("debugpy, gdb, lldb, gdbserver or lldb-server.", "debugpy", ...)
     capabilities: list[str] = doc("What it offers of what not every debugger does.", ["subprocesses", "tasks"], ...)
+    uri: str | None = doc("Where the session's tunnel is while the program lives.", "tcp://127.0.0.1:40123")
+    token: str | None = doc("Opens the tunnel; shown only here, and only to callers that may change the session.")
+    state: str | None = doc("Of the tunnel: listening, connected or closed.", "listening")
+    protocol: str | None = doc("What it speaks: dap or gdb-remote.", "dap")
 
 
 class Location(Described):

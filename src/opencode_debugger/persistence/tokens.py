@@ -14,7 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from opencode_debugger.files import UNREADABLE, NotPrivate, make_folder, open_private, set_aside, write_json
+from opencode_debugger.files import (
+    UNREADABLE,
+    NotPrivate,
+    check_private_folder,
+    make_folder,
+    open_private,
+    set_aside,
+    write_json,
+)
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +62,13 @@ class TokenStore:
         self._seen: tuple[int, ...] | None = None
         self._by_hash: dict[str, Token] = {}
         self._recorded: dict[str, float] = {}
+
+    def check(self) -> None:
+        """Raises NotPrivate if others may have had a hand in it; find() then knows no token."""
+        if self.folder.exists() or self.folder.is_symlink():
+            check_private_folder(self.folder)
+            if self._stamp():
+                os.close(open_private(self.path))
 
     def find(self, hash: str) -> Token | None:
         """The token with this hash, whoever made it, as of now."""

@@ -61,9 +61,12 @@ class Following(Generic[EntryT]):
         self._operation = operation
         self._decode: Callable[[bytes], Page[EntryT]] = msgspec.json.Decoder(Page[entry]).decode  # type: ignore
         self.options: dict[str, Any] = {"limit": PAGE}
+        self.require: Callable[[str], None] = lambda operation: None
+        """asked before each page: a token may be revoked or expire meanwhile"""
 
     async def page(self, cursor: str | None, timeout: float = 0, **options: Any) -> Page[EntryT]:
         """Without a timeout what is there already, else at least one entry, or nothing when the time is up."""
+        self.require(self._operation)
         asked = {**self.options, "timeout": timeout, "cursor": cursor, **options}
         return self._decode(await self._sessions.call(self._session_id, self._operation, asked))
 

@@ -39,7 +39,7 @@ class FolderLock:
     def _holder(self, descriptor: int) -> str:
         try:
             about = msgspec.json.decode(os.pread(descriptor, 1000, 0))
-            return f" at http://{about['host']}:{about['port']} (process {about['pid']})"
+            return f" at {about['scheme']}://{about['host']}:{about['port']} (process {about['pid']})"
         except (msgspec.DecodeError, KeyError, TypeError):
             return ""
 

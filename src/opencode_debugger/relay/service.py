@@ -103,7 +103,9 @@ class Relay:
     def lock(self) -> None:
         """Before anything else: two relays must not hold the same sessions."""
         make_folder(self._settings.data_dir)
-        self._lock.acquire({"pid": os.getpid(), "host": self._settings.host, "port": self._settings.port})
+        scheme = "https" if self._settings.certfile else "http"
+        about = {"pid": os.getpid(), "scheme": scheme, "host": self._settings.host, "port": self._settings.port}
+        self._lock.acquire(about)
 
     async def start(self) -> None:
         for folder in (self._folder, self._settings.breakpoints_dir):
@@ -511,8 +513,10 @@ class Relay:
     def health(self) -> dict[str, Any]:
         return about.health(self._folder, time.monotonic() - self._started, len(self._sessions))
 
-    def info(self) -> dict[str, Any]:
-        return about.info(self._settings.max_sessions)
+    async def info(self) -> dict[str, Any]:
+        settings = self._settings
+        found = await asyncio.to_thread(about.debuggers, settings.gdb_path, settings.lldb_path)
+        return {**about.info(settings.max_sessions), "debuggers": found}
 
     def config(self) -> dict[str, Any]:
         return self._configuration.shown()

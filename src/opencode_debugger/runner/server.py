@@ -21,6 +21,7 @@ from ..errors import RelayError
 from . import rpc
 from .activity import Activity
 from .paths import DETACHED, FINAL, SOCKET, socket_address
+from .tunnel import Tunnel
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,10 @@ LOOK = 5.0
 
 async def _result(value: Any) -> Any:
     return await value if asyncio.iscoroutine(value) else value
+
+
+def give_tunnel(session: Session) -> None:
+    session.starting.tunnel = Tunnel(session)
 
 
 class Underway:
@@ -187,6 +192,8 @@ class Server:
             raise RelayError("INTERNAL_ERROR", "The runner has a session already")
         self.session = Session(msgspec.convert(params, Config))
         self.session.family.on_change = self._tell
+        self.session.family.on_session = give_tunnel
+        give_tunnel(self.session)
         warnings = await self.session.restore()
         self._news.set()
         return {**self.session.info(), **({"warnings": warnings} if self.session.config.parts is not None else {})}

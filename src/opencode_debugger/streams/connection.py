@@ -84,6 +84,9 @@ class Connection:
     async def send(self, texts: Iterable[bytes]) -> None:
         await self._wire.send_texts(texts)
 
+    async def send_bytes(self, data: bytes) -> None:
+        await self._wire.send_bytes(data)
+
     async def receive(self) -> str | bytes:
         self._received += 1
         if self._received % TURNS == 0:

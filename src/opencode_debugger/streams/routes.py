@@ -8,8 +8,9 @@ from starlette.websockets import WebSocket
 from .connection import REFUSED
 from .debug import debug
 from .logs import logs
+from .tunnel import tunnel
 
-STREAMS = {"logs": logs, "debug": debug}
+STREAMS = {"logs": logs, "debug": debug, "tunnel": tunnel}
 
 
 async def unknown(websocket: WebSocket) -> None:

@@ -14,6 +14,7 @@ from websockets.http11 import Request
 
 EXTENSION = "opencode_debugger.wire"
 BATCH = 64 * 1024
+TEXT, BINARY = 0x81, 0x82
 STALLED = 60.0
 """Seconds for which a reader may take nothing at all while something waits to be sent."""
 PARTING = 10.0
@@ -60,6 +61,9 @@ class Wire(WebSocketsSansIOProtocol):
                 batch, size = [], 0
         if batch:
             await self._write(b"".join(batch))
+
+    async def send_bytes(self, data: bytes) -> None:
+        await self._write(head_of(len(data), BINARY) + data)
 
     async def _write(self, data: bytes) -> None:
         while not self.writable.is_set():
@@ -129,10 +133,10 @@ class Wire(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
 
-def head_of(length: int) -> bytes:
-    """Of an unmasked, unfragmented text frame."""
+def head_of(length: int, kind: int = TEXT) -> bytes:
+    """Of an unmasked, unfragmented frame."""
     if length < 126:
-        return bytes((0x81, length))
+        return bytes((kind, length))
     if length < 65536:
-        return struct.pack("!BBH", 0x81, 126, length)
-    return struct.pack("!BBQ", 0x81, 127, length)
+        return struct.pack("!BBH", kind, 126, length)
+    return struct.pack("!BBQ", kind, 127, length)

@@ -1,0 +1,190 @@
+"""gdb, which speaks DAP from version 14 on; and programs that its gdbserver runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ...errors import RelayError
+from .. import gdb_program
+from ..base import AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
+from ..processes import ExitStatus
+from . import elf
+from .gdb_looking import GdbLooking
+from .gdb_machine import GdbMachine
+from .marks import Answers, Ask, Marks
+from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
+from .talking import done
+
+INSIDE = Path(__file__).with_name("gdb_inside")
+LOAD = (
+    "python import importlib.util, sys; "
+    "spec = importlib.util.spec_from_file_location('ocdb', {path!r}, submodule_search_locations=[{folder!r}]); "
+    "sys.modules['ocdb'] = importlib.util.module_from_spec(spec); spec.loader.exec_module(sys.modules['ocdb'])"
+)
+PRINTERS = "/usr/share/gdb/auto-load"
+"""Where a system keeps what shows the containers of C++."""
+QUIET = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGCHLD", "SIGCONT", "SIGWINCH", "SIGURG")
+"""Signals with which programs work: they are no crash, and go through."""
+SETTINGS = (
+    f"set exec-wrapper /bin/sh -c '{REDIRECTED}' sh",
+    "set debuginfod enabled off",
+    "set style enabled off",
+    "set tcp auto-retry off",
+    "set unwind-on-signal on",
+    "set unwind-on-timeout on",
+    "set unwind-on-terminating-exception on",
+    "set print frame-arguments none",
+    "set breakpoint pending on",
+    "set confirm off",
+    f"add-auto-load-safe-path {PRINTERS}",
+    f"add-auto-load-scripts-directory {PRINTERS}",
+    f"handle {' '.join(QUIET)} nostop noprint pass",
+)
+SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
+STARTUP = "During startup program"
+GROUP = "functions"
+
+
+class GdbMarks(Marks):
+    """Decided inside gdb, where a step goes on past a breakpoint that does not stop."""
+
+    def __init__(self, ask: Ask, rebound: Callable[[int, Bound], None]) -> None:
+        super().__init__(ask, rebound)
+        self.hit: set[int] = set()
+        """those that made the program stop"""
+
+    def reached(self, ids: list[int]) -> list[int]:
+        hit, self.hit = self.hit, set()
+        return sorted(hit)
+
+    def _define(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
+        """Nothing is decided here."""
+
+    async def place_lines(self, path: str, wanted: list[DebuggerBreakpoint]) -> Answers:
+        return await self._place(path, [{**asdict(bp), "path": path} for bp in wanted])
+
+    async def place_functions(self, wanted: list[DebuggerBreakpoint]) -> Answers:
+        return await self._place(GROUP, [asdict(bp) for bp in wanted])
+
+    async def _place(self, group: str, wanted: list[dict[str, Any]]) -> Answers:
+        answer = await self._ask("ocdbAlways", {"method": "mark", "arguments": {"group": group, "wanted": wanted}})
+        return list(answer["breakpoints"])
+
+    def places(self, answer: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+        return tuple(answer.get("places") or super().places(answer))
+
+    async def hits(self) -> dict[int, int]:
+        counted = await self._ask("ocdbAlways", {"method": "hits"})
+        return {int(number): hits for number, hits in counted.items()}
+
+
+class GdbAdapter(GdbLooking, GdbMachine):
+    kind = "gdb"
+    serving = "gdbserver HOST:PORT PROGRAM"
+    more = GdbMachine.more | {"exception_classes"}
+
+    _tells_when_begun = True
+
+    def _make_marks(self) -> Marks:
+        return GdbMarks(self._request, self._listener.on_rebound)
+
+    def _find(self) -> tuple[list[str], dict[str, str]]:
+        gdb = gdb_program.find(self._path)
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENCODE_"))
+        }
+        environment |= {**gdb.environment, **gdb.python, "SHELL": "/bin/sh", "LC_ALL": "C.UTF-8"}
+        return [*gdb.command, "-q", "-nx", "-i", "dap"], environment
+
+    async def _prepare(self, program: str | None) -> None:
+        for command in SETTINGS:
+            with contextlib.suppress(RelayError):  # some are newer than the oldest gdb that will do
+                await self._command_line(command)
+        await self._command_line(LOAD.format(path=str(INSIDE / "__init__.py"), folder=str(INSIDE)))
+        if self._server is not None:
+            await self._command_line("set sysroot /")  # else gdb has all files sent by the server
+        held = [INPUT, OUTPUT, ERRORS] if self._pipes is not None and self._server is None else []
+        await self._request("ocdb", {"method": "begin", "arguments": {"held": held}})
+        if program is not None:
+            # Now, so that breakpoints find their places before the program runs.
+            await self._command_line(f"file {quoted(program)}")
+
+    async def _command_line(self, text: str) -> str:
+        return str((await self._request("evaluate", {"expression": text, "context": "repl"}))["result"])
+
+    def _launch_request(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        found = elf.read(spec.target)
+        if spec.stop_on_entry and found is not None and found.is_stripped:
+            self._is_starting = True
+        request = {"args": spec.args, "cwd": spec.cwd, "env": environment, "stopOnEntry": self._is_starting}
+        return "launch", request
+
+    def _core_request(self, spec: LaunchSpec) -> tuple[str, dict[str, Any]]:
+        return "attach", {"coreFile": spec.core}
+
+    def _attach_request(self, spec: AttachSpec) -> tuple[str, dict[str, Any]]:
+        if spec.pid is not None:
+            return "attach", {"pid": spec.pid}
+        return "attach", {"target": f"{spec.host}:{spec.port}"}
+
+    async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        """The shell that the server starts the program with is ours; the program gets the one of its environment."""
+        own = f"SHELL={shlex.quote(environment['SHELL'])}" if "SHELL" in environment else "unset SHELL"
+        wrapper = ["/bin/sh", "-c", shlex.quote(f"{own}; {REDIRECTED}"), "sh"]  # for a shell: it does not quote them
+        command = [gdb_program.find_server(self._path), "--once", "--wrapper", *wrapper, "--", "127.0.0.1:0"]
+        said = await self._start_server(
+            [*command, spec.target, *spec.args], {**environment, "SHELL": "/bin/sh"}, spec.cwd, SERVING
+        )
+        self._found_pid(int(said[1]))
+        return "attach", {"target": f"127.0.0.1:{said[2]}"}
+
+    async def _exit_status(self, code: int | None) -> ExitStatus | None:
+        with contextlib.suppress(RelayError):
+            self._listener.on_hits(await self.hits())
+        for variable, sign in (("$_exitsignal", -1), ("$_exitcode", 1)):
+            found = (await self._request("evaluate", {"expression": variable, "context": "watch"}))["result"]
+            if found.isdigit():
+                return ExitStatus.of(sign * int(found))
+        return None  # gdb says 0 also of a program that it has lost
+
+    def _on_said(self, body: dict[str, Any]) -> None:
+        if STARTUP in body.get("output", ""):
+            self._startup_problem = f"The program could not be started: {body['output'].strip()}"
+
+    def _on_own(self, body: dict[str, Any]) -> None:
+        match body["kind"]:
+            case "begun":
+                done(self._started)
+            case "hit":
+                assert isinstance(self._marks, GdbMarks)
+                self._marks.hit.add(body["number"])
+            case "log":
+                self._listener.on_hits({body["number"]: body["hits"]})
+                self._listener.on_log(body["number"], body["text"])
+            case "condition_error":
+                self._listener.on_condition_error(body["number"], body["error"], False)
+
+    async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        thrown = [{"number": rule.number, "exceptions": rule.exceptions} for rule in rules if "raised" in rule.filters]
+        answer = await self._request("ocdbAlways", {"method": "throws", "arguments": {"rules": thrown}})
+        self._throw_id = answer["id"]
+
+    def _reason(self, body: dict[str, Any]) -> str:
+        ids = body.get("hitBreakpointIds") or []
+        self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
+        return "exception" if self._stopped_at_throw else super()._reason(body)
+
+    async def _go_free(self) -> None:
+        await self._command_line("detach")
+
+
+def quoted(path: str) -> str:
+    """For gdb's command line."""
+    return "".join("\\" + char if char in " \t\n\r\f\v\\'\"" else char for char in path)

@@ -1,0 +1,122 @@
+"""Breakpoints in lldb: which of them a stop is about, which lldb-dap does not always say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ..base import DebuggerBreakpoint
+from .marks import VISIT, Answers, Ask, Marks
+
+LABEL = "dap"
+"""What lldb-dap calls the breakpoints of which it tells changes."""
+SET = re.compile(r"^Breakpoint (\d+): (no locations|where = .* at .*?:(\d+)(?::\d+)?,)?", re.MULTILINE)
+COUNT = re.compile(r"^(\d+): .*hit count = (\d+)\s*$", re.MULTILINE)
+LOCATION = re.compile(r"^\s+location = (.+?):(\d+)(?::\d+)?$", re.MULTILINE)
+LISTED = re.compile(r"\bthread #(\d+): tid = (\w+),")
+HALTED = re.compile(r"\bthread #\d+: tid = (\w+),.*stop reason = breakpoint ([\d. ]+)$", re.MULTILINE)
+
+Run = Callable[[str], Awaitable[str]]
+
+
+class LldbMarks(Marks):
+    def __init__(self, ask: Ask, rebound: Callable[..., None], run: Run) -> None:
+        super().__init__(ask, rebound)
+        self._run = run
+        self._counted: dict[int, int] = {}
+        """hits by id, as far as they were told"""
+        self._named: dict[tuple[int, str | None, str | None], int] = {}
+        """ids of those on functions, by number, name and condition"""
+        self._visiting: int | None = None
+
+    def clear(self) -> None:
+        super().clear()
+        self._counted.clear()
+        self._named.clear()
+        self._visiting = None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is only one breakpoint that a stop can be about."""
+        return len(self._marked) == 1
+
+    # lldb-dap keeps one breakpoint per line and one per name, and answers about those on functions in any order. So all
+    # that may share a place with others are set by commands.
+
+    async def place_lines(self, path: str, wanted: list[DebuggerBreakpoint]) -> Answers:
+        answers = await super().place_lines(path, [bp for bp in wanted if bp.number != VISIT])
+        if self._visiting is not None:
+            await self._run(f"breakpoint delete {self._visiting}")
+            self._visiting = None
+        for bp in (bp for bp in wanted if bp.number == VISIT):  # which is the last
+            answers.append(await self._set(f"--file {quoted(path)} --line {bp.line}"))
+            self._visiting = answers[-1].get("id")
+        return answers
+
+    async def place_functions(self, wanted: list[DebuggerBreakpoint]) -> Answers:
+        keys = [(bp.number, bp.function, bp.condition) for bp in wanted]
+        for key in [key for key in self._named if key not in keys]:
+            await self._run(f"breakpoint delete {self._named.pop(key)}")
+        answers = []
+        for key in keys:
+            if key in self._named:
+                answers.append({"id": self._named[key]} | await self._found(self._named[key]))
+                continue
+            condition = f" --condition {quoted(key[2])}" if key[2] else ""
+            answers.append(await self._set(f"--name {quoted(key[1] or '')}{condition}"))
+            if "id" in answers[-1]:
+                self._named[key] = answers[-1]["id"]
+                answers[-1] |= await self._found(answers[-1]["id"])
+        return answers
+
+    async def _set(self, what: str) -> dict[str, Any]:
+        said = await self._run(f"breakpoint set {what} --breakpoint-name {LABEL}")
+        made = SET.search(said)
+        if made is None:
+            return {"verified": False, "message": said.removeprefix("error: ").strip() or None}
+        answer: dict[str, Any] = {"id": int(made[1]), "verified": made[2] != "no locations"}
+        if made[3]:
+            answer["line"] = int(made[3])
+        return answer
+
+    async def _found(self, id: int) -> dict[str, Any]:
+        """All the places of a function."""
+        listed = await self._run(f"breakpoint list --verbose {id}")
+        places = [{"path": path, "line": int(line)} for path, line in LOCATION.findall(listed)]
+        return {"verified": "address = " in listed, "places": places}
+
+    def places(self, answer: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+        return tuple(answer["places"]) if "places" in answer else super().places(answer)
+
+    # Hits: of several breakpoints at one place lldb-dap names the first, whether or not its condition was true, and
+    # threads that have not moved are named again. What counts is what lldb has counted.
+
+    def count(self, ids: list[int]) -> None:
+        for id in ids:
+            self._counted[id] = self._counted.get(id, 0) + 1
+
+    async def fresh(self) -> dict[int, int]:
+        """How often each was hit since this was asked for or counted."""
+        counts = {int(id): int(hits) for id, hits in COUNT.findall(await self._run("breakpoint list --brief"))}
+        found = {id: hits - self._counted.get(id, 0) for id, hits in counts.items()}
+        self._counted = counts
+        return {id: hits for id, hits in found.items() if hits > 0}
+
+    async def halted(self) -> dict[int, list[int]]:
+        """Threads that stand at breakpoints, and the ids of all that are there."""
+        listed = await self._run("thread list")
+        return {
+            int(thread, 0): [int(place.split(".")[0]) for place in places.split()]
+            for thread, places in HALTED.findall(listed)
+        }
+
+    async def index_of(self, thread_id: int) -> int:
+        """What lldb's commands call a thread."""
+        listed = LISTED.findall(await self._run("thread list"))
+        return next((int(index) for index, thread in listed if int(thread, 0) == thread_id), 0)
+
+
+def quoted(text: str) -> str:
+    """One word of lldb's command line."""
+    return "'" + text.replace("\n", " ").replace("'", "'\"'\"'") + "'"

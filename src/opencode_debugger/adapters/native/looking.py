@@ -1,0 +1,444 @@
+"""What a session asks about a native program, in the words of DAP: a debugger that can do better overrides it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import RelayError
+from ..base import Frames, Listener
+from .handles import Handles
+from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, clipped, fitted, row, shortened, within
+from .talking import Talking
+
+MOST_FRAMES = 500
+"""of a stack: one that overflowed has hundreds of thousands"""
+MOST_THREADS = 100
+"""whose places are asked for, when all are listed"""
+ERROR_LIMIT = 2000
+COMMAND = ">"
+"""before a command of the debugger's own in an evaluation"""
+SCOPES = ("Locals", "Arguments", "Return", "Globals", "Registers")
+CALLS = re.compile(r"[\w\]\)]\s*\(|(?<![=!<>])=(?!=)|\+\+|--")
+"""What may change the program: a call, an assignment."""
+CAST = re.compile(r"\b(sizeof|alignof|typeof|decltype)\s*\(")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of a stopped thread, by the debugger's own id and by its place on the stack."""
+
+    id: int
+    thread: int
+    level: int
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What is under a reference: the debugger's reference, of what is in a frame."""
+
+    reference: int
+    frame: int
+    named: int = 0
+    indexed: int = 0
+    scope: str | None = None
+
+
+class Looking(Talking):
+    """The part of the adapter that looks into the program, and changes values in it."""
+
+    def __init__(
+        self, session_id: str, listener: Listener, timeout: float, launch_timeout: float, path: str | None
+    ) -> None:
+        super().__init__(session_id, listener, timeout, launch_timeout, path)
+        self._frames: Handles[Frame] = Handles(1)
+        self._inside: Handles[Inside] = Handles(1000)
+        self._generation = 0
+        """counts how often the program went on"""
+        self._left: str | None = None
+        """the function that was stepped out of"""
+        self._tops: dict[int, str] = {}
+        """by thread: the function in which it was seen last"""
+
+    @property
+    def _is_halted(self) -> bool:
+        return not self._is_running
+
+    def _forget_places(self) -> None:
+        self._generation += 1
+        self._frames.clear()
+        self._inside.clear()
+
+    def _frame(self, number: int) -> Frame:
+        frame = self._frames.get(number)
+        if frame is None:
+            raise RelayError("FRAME_NOT_FOUND", "The program has moved on")
+        return frame
+
+    # Threads and stacks.
+
+    async def threads(self) -> list[dict[str, Any]]:
+        listed = (await self._request("threads"))["threads"]
+        halted = self._is_halted
+        rows = [
+            {"id": each["id"], "name": each["name"], "halted": halted, "marked": halted, "top": None} for each in listed
+        ]
+        for made in rows[:MOST_THREADS] if halted else []:
+            frames = await self._stack(made["id"], 1)
+            made["top"] = frames[0] if frames else None
+        return rows
+
+    async def look(self, thread_id: int) -> Frames:
+        raise RelayError(
+            "INVALID_SESSION_STATE",
+            f"Thread {thread_id} is running: {self.name} shows the stacks of threads that are halted",
+            thread_id=thread_id,
+            suggestion="Pause the program with POST /sessions/{id}/pause",
+        )
+
+    async def _stack(self, thread_id: int, levels: int) -> Frames:
+        body = await self._request("stackTrace", {"threadId": thread_id, "startFrame": 0, "levels": levels})
+        return self._told(thread_id, body["stackFrames"])
+
+    def _told(self, thread_id: int, frames: Frames) -> Frames:
+        """With ids of ours, and only paths that lead somewhere."""
+        told: Frames = []
+        for level, frame in enumerate(frames):
+            path = (frame.get("source") or {}).get("path") or ""
+            made = {
+                "id": self._frames.add(Frame(frame["id"], thread_id, level)),
+                "name": frame["name"] or frame.get("instructionPointerReference") or "??",
+                "line": frame["line"] if os.path.isabs(path) else 0,
+                "column": frame["column"] or 1,
+                "source": {"path": path} if os.path.isabs(path) else None,
+                "address": frame.get("instructionPointerReference"),
+            }
+            if not os.path.isfile(path):
+                made["presentationHint"] = "subtle"
+            told.append(made)
+        if told:
+            self._tops[thread_id] = told[0]["name"]
+        return told
+
+    async def own_threads(self) -> list[int]:
+        return []
+
+    # Values.
+
+    async def scopes(self, frame: int) -> list[dict[str, Any]]:
+        place = self._frame(frame)
+        body = await self._request("scopes", {"frameId": place.id})
+        found = {scope["name"]: scope for scope in body["scopes"]}
+        return [self._scope(frame, found[name]) for name in _ordered(found)]
+
+    def _scope(self, frame: int, scope: dict[str, Any]) -> dict[str, Any]:
+        named = scope.get("namedVariables") or 0
+        inside = Inside(scope["variablesReference"], frame, named, scope.get("indexedVariables") or 0, scope["name"])
+        return {
+            "name": scope["name"],
+            "presentation_hint": scope.get("presentationHint") or scope["name"].lower(),
+            "variables_reference": self._inside.add(inside),
+            "named_variables": inside.named,
+            "indexed_variables": inside.indexed,
+            "expensive": bool(scope.get("expensive")),
+        }
+
+    def _row(self, variable: dict[str, Any], frame: int, value: str = "value") -> Row:
+        reference, named = variable.get("variablesReference") or 0, variable.get("namedVariables") or 0
+        indexed = variable.get("indexedVariables") or 0
+        number = self._inside.add(Inside(reference, frame, named, indexed)) if reference else 0
+        return row(variable.get("name", ""), variable.get(value), variable.get("type"), number, named, indexed)
+
+    async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
+        arguments = {"variablesReference": inside.reference, "start": start, "count": count}
+        body = await self._request("variables", arguments)
+        return [self._row(variable, inside.frame) for variable in body["variables"]]
+
+    async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
+        inside = self._inside.get(reference)
+        if inside is None:
+            return {"missing": True}
+        answer: dict[str, Any] = {"variables_reference": reference}
+        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
+        if inside.indexed and not page.get("name") and page.get("filter") != "named":
+            rows, total = await self._variables(inside, start, count), inside.indexed
+            rows = rows if len(rows) <= count else rows[start : start + count]
+        else:
+            rows = await self._variables(inside)
+            rows, total = _selected(rows, page, bool(inside.indexed), start, count)
+        return answer | paged(rows, total, start, page)
+
+    async def locals(self, frame: int, page: dict[str, Any]) -> dict[str, Any]:
+        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
+        rows, total = _selected(await self._locals(frame), page, False, start, count)
+        return paged(rows, total, start, page)
+
+    async def _locals(self, frame: int, scopes: tuple[str, ...] = ("Arguments", "Locals")) -> list[Row]:
+        """Of all these scopes; an inner variable hides an outer one of the same name."""
+        body = await self._request("scopes", {"frameId": self._frame(frame).id})
+        rows: list[Row] = []
+        for scope in body["scopes"]:
+            if scope["name"] in scopes and scope.get("variablesReference"):
+                rows += await self._variables(Inside(scope["variablesReference"], frame))
+        return rows
+
+    async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
+        rows = await self._locals(frame)
+        shown = within(rows[:names], budget)
+        answer: dict[str, Any] = {"variables": shown, "omitted": len(rows) - len(shown)}
+        returned = await self._returned(frame, budget // 4)
+        answer |= {"left": returned and {"function": returned.pop("function", None), "how": "return"}, "returned": []}
+        answer["return_value"] = [returned] if returned else []
+        if more.get("watched"):
+            answer["watches"] = await self.watch(frame, more["watched"], budget // 2)
+        return answer
+
+    async def _returned(self, frame: int, limit: int) -> Row | None:
+        """What the function gave that was just left."""
+        return None
+
+    # Expressions.
+
+    async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:
+        place = self._frame(frame)
+        text = expression.strip()
+        if context == "repl" and text.startswith(COMMAND):
+            return await self._command(place, text.removeprefix(COMMAND).strip(), limit, timeout)
+        return await self._evaluated(frame, place, text, limit, timeout)
+
+    async def _evaluated(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        arguments = {"expression": text, "frameId": place.id, "context": "watch"}
+        try:
+            body = await self._contained("evaluate", arguments, timeout)
+        except RelayError as error:
+            return self._failed(error, text)
+        return as_result(shortened(self._row(body, frame, "result"), limit))
+
+    async def _command(self, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        """A command of the debugger's own; what it prints is the result."""
+        arguments = {"expression": text, "frameId": place.id, "context": "repl"}
+        try:
+            body = await self._contained("evaluate", arguments, timeout)
+        except RelayError as error:
+            return self._failed(error, text)
+        return as_result(shortened(row("", body["result"], None), limit))
+
+    def _failed(self, error: RelayError, text: str) -> dict[str, Any]:
+        """What the debugger has against an expression is an answer; that it is gone or stuck is not."""
+        if error.details.get("timed_out"):
+            return {"timed_out": True}
+        said = error.details.get("said")
+        if said is None:
+            raise error
+        return self._refused(said, text)
+
+    def _refused(self, said: str, text: str) -> dict[str, Any]:
+        if self._is_syntax_error(said):
+            problem = {"message": said[:ERROR_LIMIT], "line": 1, "offset": 1, "text": text[:500]}
+            return {"syntax_error": problem}
+        return {"result": None, "type": None, "error": said[:ERROR_LIMIT], "traceback": None}
+
+    def _is_syntax_error(self, said: str) -> bool:
+        return "syntax error" in said
+
+    async def watch(self, frame: int, expressions: list[str], limit: int) -> list[dict[str, Any]]:
+        most, place = min(VALUE_LIMIT, max(1, limit // max(1, len(expressions)))), self._frame(frame)
+        return [watched_row(await self._evaluated(frame, place, each, most, VALUES), most) for each in expressions]
+
+    async def hover(self, frame: int, limit: int, timeout: float, **what: Any) -> dict[str, Any]:
+        expression = what.get("expression")
+        if expression is None:
+            expression, place = _pointed_at(what["path"], what["line"], what["column"])
+            if not expression:
+                return {"nothing": "There is no name at this place"}
+        else:
+            place = {}
+        answer = await self._evaluated(frame, self._frame(frame), expression, limit, timeout)
+        return {**answer, "expression": expression, "place": place}
+
+    async def complete(self, frame: int, text: str, column: int | None) -> dict[str, Any]:
+        """The debugger completes whole texts; only the last word is replaced."""
+        column = len(text) + 1 if column is None else column
+        typed = text[: column - 1]
+        word = re.search(r"\w*$", typed)
+        assert word is not None
+        labels = await self._completions(self._frame(frame), typed, column)
+        items = [
+            {"label": label, "type": "variable", "start": word.start() + 1, "length": len(word[0])}
+            for label in labels
+            if label.startswith(word[0])
+        ]
+        return {"items": items[:PAGE], "total": len(items), "has_more": len(items) > PAGE}
+
+    async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
+        arguments = {"frameId": place.id, "text": typed, "column": column}
+        body = await self._request("completions", arguments)
+        return [target.get("text") or target["label"] for target in body["targets"]]
+
+    # Assignments.
+
+    async def set_variable(
+        self, frame: int, reference: int, name: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        inside = self._inside.get(reference)
+        if inside is None:
+            return {"missing": "reference"}
+        before = next((each for each in await self._variables(inside) if each["name"] == name), None)
+        if before is None:
+            return {"missing": "name", "is_global": False}
+        arguments = {"variablesReference": inside.reference, "name": name, "value": value}
+        return await self._set("setVariable", arguments, frame, name, before, limit, timeout)
+
+    async def set_expression(
+        self, frame: int, expression: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        place = self._frame(frame)
+        before = await self._evaluated(frame, place, expression, limit, timeout)
+        if before.get("error") or before.get("syntax_error") or before.get("timed_out"):
+            return before | {"part": "expression"}
+        arguments = {"expression": expression, "value": value, "frameId": place.id}
+        before = {"value": before["result"], "type": before["type"]}
+        return await self._set("setExpression", arguments, frame, expression, before, limit, timeout)
+
+    async def _set(
+        self, command: str, arguments: dict[str, Any], frame: int, name: str, before: Row, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        try:
+            body = await self._contained(command, arguments, timeout)
+        except RelayError as error:
+            answer = self._failed(error, arguments["value"])
+            return answer | {"part": "value"}
+        made = shortened(self._row({**body, "name": name, "type": body.get("type") or before["type"]}, frame), limit)
+        return {**made, "old": before.get("value"), "old_type": before["type"], "taken": True}
+
+    # Exceptions: the signals that stop a program.
+
+    async def exception(self, frame: int) -> dict[str, Any] | None:
+        place = self._frame(frame)
+        number, address = await self._signal(place)
+        if number is None:
+            return None
+        name, message = signal_text(number)
+        if address is not None:
+            message += f" at address {address}"
+        trace = backtrace(await self._stack(place.thread, MOST_FRAMES))
+        return {
+            "type": name,
+            "full_type": name,
+            "message": message,
+            "traceback": trace,
+            "break_mode": "unhandled",
+            "rules": [],
+        }
+
+    async def explain_exception(self, frame: int) -> dict[str, Any] | None:
+        return await self.exception(frame)
+
+    async def _signal(self, place: Frame) -> tuple[int | None, str | None]:
+        """The signal that stopped a thread, and the address that it is about."""
+        return None, None
+
+    # Code.
+
+    async def frame_source(self, frame: int) -> dict[str, Any]:
+        return {"lines": None}
+
+    async def file_source(self, path: str) -> dict[str, Any]:
+        return {"lines": None}
+
+    async def loaded(self, paths: list[str]) -> dict[str, Any]:
+        return {}
+
+    async def modules(self, offset: int, limit: int, filter: str | None) -> dict[str, Any]:
+        listed = (await self._request("modules"))["modules"]
+        wanted = (filter or "").lower()
+        found = [
+            {"name": os.path.basename(each["name"]), "path": each.get("path"), "version": each.get("version")}
+            for each in listed
+            if wanted in (each.get("path") or each["name"]).lower()
+        ]
+        shown = found[offset : offset + limit]
+        return {"modules": shown, "total": len(found), "has_more": offset + len(shown) < len(found)}
+
+    async def has_module(self, path: str) -> bool:
+        return False
+
+    def has_side_effects(self, text: str) -> bool:
+        return CALLS.search(CAST.sub("", text)) is not None
+
+
+VALUES = 2.0
+"""Seconds that one watch may take."""
+
+
+def _ordered(found: dict[str, Any]) -> list[str]:
+    return sorted(found, key=lambda name: SCOPES.index(name) if name in SCOPES else len(SCOPES))
+
+
+def _selected(rows: list[Row], page: dict[str, Any], is_indexed: bool, start: int, count: int) -> tuple[list[Row], int]:
+    if page.get("filter") == ("named" if is_indexed else "indexed"):
+        rows = []
+    if page.get("name"):
+        rows = [made for made in rows if page["name"].lower() in made["name"].lower()]
+    return rows[start : start + count], len(rows)
+
+
+def paged(rows: list[Row], total: int, start: int, page: dict[str, Any]) -> dict[str, Any]:
+    if page.get("summary"):
+        for made in rows:
+            made.pop("value", None)
+    limit = page.get("limit_total") or 20_000
+    budget = page.get("budget")
+    rows = within(rows, min(limit, budget or limit), limit)
+    rows = fitted(rows, budget) if budget else rows
+    return {"variables": rows, "total": total, "has_more": bool(rows) and start + len(rows) < total}
+
+
+def as_result(made: Row) -> dict[str, Any]:
+    del made["name"]
+    return {"result": made.pop("value", ""), **made, "presentation_hint": None}
+
+
+def watched_row(answer: dict[str, Any], limit: int) -> dict[str, Any]:
+    if answer.get("timed_out"):
+        return {"error": "timed out"}
+    problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+    if problem is not None:
+        return {"error": clipped(problem, limit)[0]}
+    made = {"value": answer.pop("result")}
+    return made | {name: value for name, value in answer.items() if value is not None}
+
+
+def signal_text(number: int) -> tuple[str, str]:
+    try:
+        return signal.Signals(number).name, signal.strsignal(number) or ""
+    except ValueError:
+        return f"signal {number}", signal.strsignal(number) or ""
+
+
+def backtrace(frames: Frames) -> str:
+    lines = []
+    for level, frame in enumerate(frames[:100]):
+        source = frame.get("source")
+        where = f"{source['path']}:{frame['line']}" if source else frame.get("address") or ""
+        lines.append(f"#{level} {frame['name']} at {where}")
+    return "\n".join(lines)
+
+
+def _pointed_at(path: str, line: int, column: int) -> tuple[str, dict[str, Any]]:
+    """The name at a place in a file, with what it is a member of."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read().split("\n")[line - 1]
+    except (OSError, IndexError):
+        return "", {}
+    for found in re.finditer(r"[A-Za-z_]\w*", text):
+        if found.start() < column <= found.end():
+            before = re.search(r"(?:[A-Za-z_]\w*(?:\[\w+\])?(?:\.|->))*$", text[: found.start()])
+            assert before is not None
+            place = {"line": line, "column": before.start() + 1, "end_column": found.end() + 1}
+            return before[0] + found[0], place
+    return "", {}

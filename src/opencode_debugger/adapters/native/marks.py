@@ -1,0 +1,211 @@
+"""The breakpoints that a native debugger has: which are whose, where they really are, and when they stop."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ..base import BY_FUNCTION, Bound, DebuggerBreakpoint
+
+VISIT, ENTRY = 0, -1
+"""Numbers of marks that no client has set: the line of a run-to, and the first line of the program."""
+MAIN = "main"
+PENDING = "No file with debug information that the program has loaded has code there. Breakpoint pending."
+COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "%": lambda hits, number: hits % number == 0,
+}
+
+Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
+Answers = list[dict[str, Any]]
+"""as DAP describes breakpoints"""
+
+
+class Count:
+    """How often something was reached."""
+
+    def __init__(self, wanted: str | None, hits: int = 0) -> None:
+        self._wanted = wanted
+        self.hits = hits
+
+    def count(self) -> bool:
+        """Whether this hit is one of those that are wanted."""
+        self.hits += 1
+        wanted = self._wanted
+        if not wanted:
+            return True
+        sign = next(sign for sign in COMPARISONS if wanted.startswith(sign))
+        return COMPARISONS[sign](self.hits, int(wanted.removeprefix(sign)))
+
+
+class Rule(Count):
+    """What a breakpoint wants beyond its place and condition; counts how often it was reached with that true."""
+
+    def __init__(self, bp: DebuggerBreakpoint, hits: int) -> None:
+        super().__init__(bp.hit_condition, hits)
+        self.bp = bp
+
+
+class Marks:
+    def __init__(self, ask: Ask, rebound: Callable[[int, Bound], None]) -> None:
+        self._ask = ask
+        self._rebound = rebound
+        self._marked: dict[int, DebuggerBreakpoint] = {}
+        """by the debugger's id"""
+        self._ids: dict[str, set[int]] = {}
+        """by group: what the debugger has"""
+        self._sent: dict[str, tuple[str, list[DebuggerBreakpoint]]] = {}
+        """by real path: how the file is spelled, and its breakpoints"""
+        self._functions: list[DebuggerBreakpoint] = []
+        self._told: dict[int, Bound] = {}
+        self._elsewhere: set[int] = set()
+        """ids of those that were bound to another line than asked for: nobody wants to stop there"""
+        self.rules: dict[int, Rule] = {}
+        self._visit: tuple[str, int] | None = None
+        self._entry: DebuggerBreakpoint | None = None
+
+    def clear(self) -> None:
+        """Another program has none of them."""
+        for known in (self._marked, self._ids, self._sent, self._functions, self._told, self._elsewhere, self.rules):
+            known.clear()
+        self._visit = self._entry = None
+
+    async def set(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
+        self._define(path, breakpoints)
+        if path == BY_FUNCTION:
+            self._functions = breakpoints
+            return await self._set_functions()
+        real = os.path.realpath(path)
+        spelled, _ = self._sent.get(real, (path, []))
+        self._sent[real] = (spelled, breakpoints)
+        return await self._set_file(real)
+
+    def _define(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
+        key = BY_FUNCTION if path == BY_FUNCTION else os.path.realpath(path)
+        for number in [number for number, rule in self.rules.items() if _group(rule.bp) == key]:
+            if all(bp.number != number for bp in breakpoints):
+                del self.rules[number]
+        for bp in breakpoints:
+            known = self.rules.get(bp.number)
+            if bp.is_plain:
+                self.rules.pop(bp.number, None)
+            else:
+                self.rules[bp.number] = Rule(bp, max(bp.hits, known.hits) if known else bp.hits)
+
+    async def _set_file(self, real: str) -> list[Bound]:
+        spelled, breakpoints = self._sent[real]
+        wanted = list(breakpoints)
+        if self._visit is not None and self._visit[0] == real:
+            wanted.append(DebuggerBreakpoint(VISIT, spelled, self._visit[1]))
+        answers = await self.place_lines(spelled, wanted)
+        bound = [self._bound(bp, answer) for bp, answer in zip(wanted, answers, strict=True)]
+        kept = [bp for bp, found in zip(wanted, bound, strict=True) if found.line in (None, bp.line)]
+        if len(kept) < len(wanted):
+            answers = await self.place_lines(spelled, kept)  # without those that would stop somewhere else
+        self._remember(real, kept, answers)
+        self._told.update({bp.number: found for bp, found in zip(wanted, bound, strict=True)})
+        return bound[: len(breakpoints)]
+
+    async def _set_functions(self) -> list[Bound]:
+        wanted = [*self._functions, *([self._entry] if self._entry else [])]
+        answers = await self.place_functions(wanted)
+        self._remember(BY_FUNCTION, wanted, answers)
+        bound = [self._bound(bp, answer) for bp, answer in zip(wanted, answers, strict=True)]
+        self._told.update({bp.number: found for bp, found in zip(wanted, bound, strict=True)})
+        return bound[: len(self._functions)]
+
+    def _remember(self, key: str, wanted: list[DebuggerBreakpoint], answers: Answers) -> None:
+        for id in self._ids.get(key, set()):
+            self._marked.pop(id, None)
+            self._elsewhere.discard(id)
+        found = {answer["id"]: bp for bp, answer in zip(wanted, answers, strict=True) if answer.get("id") is not None}
+        self._ids[key] = set(found)
+        self._marked.update(found)
+
+    # How the debugger is told: another one may have its own way.
+
+    async def place_lines(self, path: str, wanted: list[DebuggerBreakpoint]) -> Answers:
+        lines = [{"line": bp.line, **_condition(bp)} for bp in wanted]
+        body = await self._ask("setBreakpoints", {"source": {"path": path}, "breakpoints": lines})
+        return list(body["breakpoints"])
+
+    async def place_functions(self, wanted: list[DebuggerBreakpoint]) -> Answers:
+        names = [{"name": bp.function, **_condition(bp)} for bp in wanted]
+        return list((await self._ask("setFunctionBreakpoints", {"breakpoints": names}))["breakpoints"])
+
+    def places(self, answer: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+        """Where a function was found."""
+        path = (answer.get("source") or {}).get("path")
+        return ({"path": path, "line": answer["line"]},) if path and answer.get("line") else ()
+
+    def _bound(self, bp: DebuggerBreakpoint, answer: dict[str, Any]) -> Bound:
+        verified, line = bool(answer.get("verified")), answer.get("line")
+        if bp.function:
+            places = self.places(answer) if verified else ()
+            return Bound(verified, None, None if verified else answer.get("message"), places)
+        if not verified:
+            return Bound(False, None, answer.get("message") or PENDING)
+        return Bound(line in (None, bp.line), line)
+
+    # A line at which the next run stops, and the first one of the program.
+
+    async def visit(self, path: str, line: int) -> None:
+        real = os.path.realpath(path)
+        self._visit = (real, line)
+        self._sent.setdefault(real, (path, []))
+        await self._set_file(real)
+        bound = self._told.get(VISIT)
+        self._told.pop(VISIT, None)
+        if bound is not None and not bound.verified:
+            self._visit = None
+
+    async def leave(self, path: str, line: int) -> None:
+        real = os.path.realpath(path)
+        if self._visit == (real, line):
+            self._visit = None
+            await self._set_file(real)
+
+    async def enter(self) -> bool:
+        """Whether the program will stop where it begins."""
+        self._entry = DebuggerBreakpoint(ENTRY, "", 0, function=MAIN)
+        await self._set_functions()
+        return self._told[ENTRY].verified
+
+    async def entered(self) -> None:
+        self._entry = None
+        await self._set_functions()
+
+    # What the debugger says.
+
+    def changed(self, answer: dict[str, Any]) -> None:
+        """A library was loaded, and a breakpoint found its place there."""
+        bp = self._marked.get(answer.get("id", 0))
+        if bp is None or bp.number in (VISIT, ENTRY):
+            return
+        bound = self._bound(bp, answer)
+        (self._elsewhere.add if bound.line not in (None, bp.line) else self._elsewhere.discard)(answer["id"])
+        if bound != self._told.get(bp.number):
+            self._told[bp.number] = bound
+            self._rebound(bp.number, bound)
+
+    def reached(self, ids: list[int]) -> list[int]:
+        """Whose breakpoints these are, at a stop."""
+        found = {self._marked[id].number for id in ids if id in self._marked and id not in self._elsewhere}
+        return sorted(found)
+
+    async def hits(self) -> dict[int, int]:
+        return {number: rule.hits for number, rule in self.rules.items()}
+
+
+def _group(bp: DebuggerBreakpoint) -> str:
+    return BY_FUNCTION if bp.function else os.path.realpath(bp.path)
+
+
+def _condition(bp: DebuggerBreakpoint) -> dict[str, Any]:
+    return {"condition": bp.condition} if bp.condition else {}

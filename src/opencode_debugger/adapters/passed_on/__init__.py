@@ -1,0 +1,1 @@
+"""Programs whose debugger is left to whoever comes through the tunnel."""

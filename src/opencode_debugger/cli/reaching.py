@@ -1,0 +1,90 @@
+"""Where the relay is and with which token it is asked: what was given, else the one that runs here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from ..auth.local import VARIABLE, NoToken, own_token
+
+PREFIX = "OPENCODE_DEBUG_"
+API = "/api/v1"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+WILDCARDS = ("0.0.0.0", "::", "")
+
+
+class Problem(Exception):
+    """Why it cannot be done, and what to do, in one line."""
+
+
+class Address(NamedTuple):
+    url: str
+    """of the API"""
+    token: str
+    is_here: bool
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def stream(self, path: str) -> str:
+        """The same for a WebSocket."""
+        return "ws" + self.url.removeprefix("http") + path
+
+
+def find(server: str | None, token_file: Path | None, data_dir: Path | None) -> Address:
+    folder = data_dir or Path(os.environ.get(PREFIX + "DATA_DIR") or "~/.opencode-debugger")
+    folder = folder.expanduser().absolute()
+    url = understood(server) if server else running(folder)
+    host = urlsplit(url).hostname or ""
+    is_here = host in LOOPBACK
+    token = chosen_token(token_file, folder, is_here, host)
+    if not is_here and url.startswith("http:"):
+        print(f"opencode-debugger: the token goes to {host} unencrypted; use https:// if you can", file=sys.stderr)
+    return Address(url, token, is_here)
+
+
+def understood(server: str) -> str:
+    """With or without the path of the API."""
+    parts = urlsplit(server if "://" in server else f"http://{server}")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.rstrip("/") not in ("", API):
+        raise Problem(f"--server {server} is not the address of a relay, such as https://build.example.org:5679")
+    return f"{parts.scheme}://{parts.netloc}{API}"
+
+
+def running(folder: Path) -> str:
+    """The relay that holds the data folder says there where it is."""
+    host, port = os.environ.get(PREFIX + "HOST") or "127.0.0.1", os.environ.get(PREFIX + "PORT") or "5679"
+    try:
+        about = json.loads((folder / "relay.lock").read_bytes())
+        host, port = str(about["host"]), str(about["port"])
+    except (OSError, ValueError, TypeError, KeyError):
+        pass  # it has never run here: what the settings say is as good as anything
+    if host in WILDCARDS:
+        host = "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{API}"
+
+
+def chosen_token(token_file: Path | None, folder: Path, is_here: bool, host: str) -> str:
+    """The local one goes to no other machine."""
+    if token_file is not None:
+        try:
+            token = token_file.expanduser().read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise Problem(f"--token-file {token_file} cannot be read: {error}") from None
+        if not token:
+            raise Problem(f"--token-file {token_file} is empty")
+        return token
+    if not is_here and not os.environ.get(VARIABLE):
+        raise Problem(
+            f"{host} needs a token of its own: make one there with `opencode-debugger token create`, "
+            f"and give it with --token-file or {VARIABLE}"
+        )
+    try:
+        return own_token(folder)
+    except NoToken as error:
+        raise Problem(str(error)) from None

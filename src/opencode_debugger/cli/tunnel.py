@@ -1,0 +1,187 @@
+"""`opencode-debugger tunnel`: the tunnel of a session as a pipe, or as a port on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import ProxyHandler, Request, build_opener
+
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
+from websockets.sync.client import ClientConnection, connect
+
+from ..runner.peers import is_other_user
+from .failure import fail
+from .reaching import Address, Problem, find
+
+CHUNK = 65536
+LARGEST = 1024 * 1024
+"""Bytes of one message of the relay."""
+OPENING = 10.0
+INTERRUPTED = 130
+HERE = "127.0.0.1"
+
+NEXT = {
+    "UNAUTHORIZED": "the relay does not know this token: make one with `opencode-debugger token create`",
+    "FORBIDDEN": "the token lacks the scope sessions:write: make another with `opencode-debugger token create`",
+    "SESSION_NOT_FOUND": "there is no session {session}: GET /api/v1/sessions lists them",
+    "SESSION_EXPIRED": "session {session} has expired: create another",
+    "SHUTTING_DOWN": "the relay is shutting down",
+}
+"""What to say when the relay turns a tunnel away."""
+GONE = ("SESSION_NOT_FOUND", "SESSION_EXPIRED")
+FINE = 1000
+
+Read = Callable[[], bytes]
+Write = Callable[[bytes], None]
+
+
+def tunnel(
+    session: str, listen: int | None, server: str | None, token_file: Path | None, data_dir: Path | None
+) -> int:
+    try:
+        address = find(server, token_file, data_dir)
+        if listen is None:
+            return pipe(address, session)
+        return serve(address, session, listen)
+    except Problem as problem:
+        return fail(str(problem))
+    except KeyboardInterrupt:
+        return INTERRUPTED if listen is None else 0
+
+
+def pipe(address: Address, session: str) -> int:
+    """Between standard input and output, until either side has had enough."""
+    with opened(address, session) as tunnel:
+        join(tunnel, session, lambda: os.read(0, CHUNK), lambda data: write_all(1, data))
+    return 0
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def opened(address: Address, session: str) -> ClientConnection:
+    url = address.stream(f"/sessions/{quote(session, safe='')}/tunnel")
+    try:
+        return connect(
+            url,
+            additional_headers=address.headers,
+            compression=None,
+            max_size=LARGEST,
+            open_timeout=OPENING,
+            close_timeout=1,
+            proxy=None if address.is_here else True,
+        )
+    except InvalidMessage as error:
+        raise Problem(f"what answers at {address.url} is no relay ({error}): is it https?") from None
+    except (OSError, EOFError) as error:
+        raise unreachable(address, error) from None
+    except InvalidHandshake as error:
+        raise Problem(f"{address.url} refused the connection: {error}") from None
+
+
+def unreachable(address: Address, error: Exception) -> Problem:
+    start = "start one with `opencode-debugger serve`, or" if address.is_here else "check the address, or"
+    return Problem(f"no relay answers at {address.url} ({error}): {start} give another --server")
+
+
+def join(tunnel: ClientConnection, session: str, read: Read, write: Write) -> None:
+    """Bytes both ways. Returns when it is over; raises what the relay says if that was not meant."""
+    sender = threading.Thread(target=send, args=(tunnel, read), daemon=True)
+    sender.start()
+    try:
+        while True:
+            data = tunnel.recv()
+            write(data if isinstance(data, bytes) else data.encode())
+    except ConnectionClosed as closed:
+        is_ours = closed.sent is not None and not closed.rcvd_then_sent
+        if not is_ours and (closed.rcvd is None or closed.rcvd.code != FINE):
+            raise problem_of(closed.rcvd.reason if closed.rcvd else "", session) from None
+    except OSError:
+        pass  # whoever reads what we write has gone
+
+
+def send(tunnel: ClientConnection, read: Read) -> None:
+    with contextlib.suppress(ConnectionClosed, OSError):
+        while data := read():
+            tunnel.send(data)
+    tunnel.close()
+
+
+class TurnedAway(Problem):
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def problem_of(reason: str, session: str) -> TurnedAway:
+    """A reason begins with the code of an error, if it is one."""
+    code = reason.partition(":")[0]
+    message = NEXT[code].format(session=session) if code in NEXT else reason
+    return TurnedAway(message or "the connection to the relay was lost: is it still running?", code)
+
+
+# A port for those who cannot use a pipe.
+
+
+def serve(address: Address, session: str, port: int) -> int:
+    """Each connection is a tunnel of its own."""
+    check(address, session)
+    with listener_on(port) as listener:
+        print(f"Listening on {HERE}:{listener.getsockname()[1]} for session {session}", flush=True)
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return 1  # the session is gone, and that has been said
+            threading.Thread(target=carry, args=(address, session, client, listener), daemon=True).start()
+
+
+def listener_on(port: int) -> socket.socket:
+    try:
+        return socket.create_server((HERE, port))
+    except OSError as error:
+        raise Problem(f"cannot listen on {HERE}:{port}: {error.strerror}. Choose another port, or 0 for any") from None
+
+
+def check(address: Address, session: str) -> None:
+    """Before anybody is asked to connect: whether there is such a session, as far as the token lets us see."""
+    request = Request(f"{address.url}/sessions/{quote(session, safe='')}", headers=address.headers)
+    opener = build_opener(*([ProxyHandler({})] if address.is_here else []))
+    try:
+        with opener.open(request, timeout=OPENING) as answer:
+            answer.read()
+    except HTTPError as refusal:
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            error = json.load(refusal)["error"]
+            if error["code"] == "FORBIDDEN":
+                return
+            raise TurnedAway(NEXT.get(error["code"], error["message"]).format(session=session), error["code"]) from None
+        raise Problem(f"what answers at {address.url} is no relay") from None
+    except OSError as error:
+        raise unreachable(address, error) from None
+
+
+def carry(address: Address, session: str, client: socket.socket, listener: socket.socket) -> None:
+    with client, contextlib.suppress(OSError):
+        try:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if is_other_user(client):
+                raise Problem("a process of another user was turned away")
+            with opened(address, session) as tunnel:
+                join(tunnel, session, lambda: client.recv(CHUNK), client.sendall)
+        except Problem as problem:
+            fail(str(problem))
+            if isinstance(problem, TurnedAway) and problem.code in GONE:
+                listener.shutdown(socket.SHUT_RDWR)
+        finally:
+            client.shutdown(socket.SHUT_RDWR)  # closed alone, it would wait for the thread that reads from it

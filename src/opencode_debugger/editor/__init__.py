@@ -1,0 +1,1 @@
+"""Editors at a session: a client that speaks DAP joins while others drive the same program."""

@@ -1,0 +1,168 @@
+"""The tunnel of a session: a loopback port through which a client reaches its debugger, if it knows the token."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import logging
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from ..core.session import Session
+from .peers import is_other_user
+
+if TYPE_CHECKING:
+    from ..editor.breakpoints import Shared
+
+logger = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+SCHEME = b"Bearer "
+FIRST_LINE = 256
+"""Bytes that the line with the token may have."""
+PATIENCE = 3.0
+"""Seconds to send it."""
+CALLERS = 32
+"""Connections at once, those included that have not shown the token yet."""
+FAREWELL = 1.0
+"""Seconds for clients to hear that the program has ended, and to leave."""
+
+
+class Refused(Exception):
+    """Why somebody is not let in, in one line."""
+
+
+class Tunnel:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self._token = ""
+        self._callers: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
+        self._inside = 0
+        self._shared: Shared | None = None
+
+    async def open(self) -> dict[str, str]:
+        if self._server is None:
+            self._token = secrets.token_urlsafe(32)
+            self._server = await asyncio.start_server(self._called, HOST, 0, backlog=CALLERS)
+            self._port = self._server.sockets[0].getsockname()[1]
+        return {"DEBUG_SESSION_URI": self._uri, "DEBUG_SESSION_TOKEN": self._token}
+
+    @property
+    def _uri(self) -> str:
+        return f"tcp://{HOST}:{self._port}"
+
+    @property
+    def _protocol(self) -> str:
+        return getattr(self._session.switch.current, "protocol", "dap")
+
+    def info(self, with_token: bool) -> dict[str, Any]:
+        is_open = self._server is not None
+        state = "closed" if not is_open else "connected" if self._inside else "listening"
+        about = {"uri": self._uri if is_open else None, "state": state, "protocol": self._protocol}
+        return about | ({"token": self._token} if is_open and with_token else {})
+
+    def close(self) -> None:
+        if self._server is None:
+            return
+        self._server.close()
+        self._server, self._token, self._shared = None, "", None
+        asyncio.get_running_loop().call_later(FAREWELL, self._cut, list(self._callers))
+
+    async def closed(self) -> None:
+        self.close()
+        callers = list(self._callers)
+        if callers:
+            await asyncio.wait(callers, timeout=FAREWELL)
+            self._cut(callers)
+
+    def _cut(self, callers: list[asyncio.Task[Any]]) -> None:
+        for caller in callers:
+            if caller in self._callers:
+                self._callers[caller].transport.abort()
+                caller.cancel()
+
+    # Who comes.
+
+    async def _called(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        caller = asyncio.current_task()
+        assert caller is not None
+        self._callers[caller] = writer
+        try:
+            await self._let_in(reader, writer)
+            self._inside += 1
+            try:
+                await self._serve(reader, writer)
+            finally:
+                self._inside -= 1
+        except Refused as reason:
+            logger.info("not let into the tunnel: %s", reason)
+            await _turn_away(reader, writer, reason)
+        except OSError as error:
+            logger.debug("a client of the tunnel is gone: %s", error)
+        except asyncio.CancelledError:
+            if self._server is not None:
+                raise  # else it was shown the door, and that is all
+        except Exception:
+            logger.exception("a client of the tunnel could not be served")
+        finally:
+            del self._callers[caller]
+            await _hang_up(writer)
+
+    async def _let_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._callers) > CALLERS:
+            raise Refused(f"there are {CALLERS} connections to this tunnel already: close one of them")
+        if is_other_user(writer.get_extra_info("socket")):
+            raise Refused("this tunnel is for processes of the user who runs the session")
+        line = await _first_line(reader)
+        token = line.removeprefix(SCHEME).strip()
+        known = self._token.encode()
+        if not (known and line.startswith(SCHEME) and hmac.compare_digest(token, known)):
+            raise Refused(
+                'the first line must be "Bearer TOKEN", with debugger.token of GET /sessions/{id}; '
+                "`opencode-debugger tunnel SESSION` sends it for you"
+            )
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._session.debuggee.touch()
+        pass_on = getattr(self._session.switch.current, "pass_on", None)
+        if pass_on is not None:
+            await pass_on(reader, writer)
+            return
+        from ..editor.breakpoints import Shared  # here, because most sessions never see a client of this kind
+        from ..editor.door import Door
+
+        self._shared = self._shared or Shared(self._session)
+        await Door(self._session, self._shared, reader, writer).serve()
+
+
+async def _first_line(reader: asyncio.StreamReader) -> bytes:
+    """Byte by byte, as far as it goes: what comes behind it is for the debugger."""
+    line = b""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            while len(line) < FIRST_LINE and (byte := await reader.read(1)):
+                if byte == b"\n":
+                    return line
+                line += byte
+    return b""
+
+
+async def _turn_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reason: Refused) -> None:
+    """Takes what is still on its way: a connection that is closed over unread bytes loses its last words."""
+    with contextlib.suppress(OSError, TimeoutError):
+        writer.write(f"ERROR {reason}\n".encode())
+        writer.write_eof()
+        async with asyncio.timeout(FAREWELL):
+            while await reader.read(65536):
+                pass
+
+
+async def _hang_up(writer: asyncio.StreamWriter) -> None:
+    """What was written last still goes out, if the other end takes it."""
+    writer.close()
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(FAREWELL):
+            await writer.wait_closed()

@@ -1,0 +1,370 @@
+"""Editors at a session: a DAP client attaches through its tunnel while others drive the same program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from dap_client import Dap, Failed, soon
+from relays import Session, line_of
+
+PROGRAM = """
+    import sys
+
+    def add(total, number):
+        result = total + number  # @add
+        return result  # @return
+
+    def main():
+        total = 0
+        numbers = [1, 2, 3]
+        for number in numbers:  # @loop
+            total = add(total, number)  # @call
+            print("total", total)  # @print
+        sys.exit(total)  # @exit
+
+    main()
+"""
+
+
+@pytest.fixture
+def script(program: Callable[..., Path]) -> Path:
+    return program(PROGRAM)
+
+
+def test_an_editor_attaches_to_a_paused_program_and_sees_where_it_is(session: Session, script: Path) -> None:
+    session.break_at(script, "add")
+    session.launch(script)
+    with Dap.of(session) as dap:
+        capabilities = dap.attach()
+        assert capabilities["supportsConditionalBreakpoints"]
+        assert dap.event("process")["systemProcessId"] == session.get()["pid"]
+        dap.ready()
+        stopped = dap.event("stopped")
+        assert (stopped["reason"], stopped["hitBreakpointIds"]) == ("breakpoint", [1])
+        (thread,) = dap.request("threads")["threads"]
+        frames = dap.stack(thread["id"])
+        assert [frame["name"] for frame in frames] == ["add", "main", "<module>"]
+        assert (frames[0]["line"], frames[0]["source"]["path"]) == (line_of(script, "add"), str(script))
+        assert {name: row["value"] for name, row in dap.locals(frames[0]["id"]).items()} == {
+            "total": "0",
+            "number": "1",
+        }
+        numbers = dap.locals(frames[1]["id"])["numbers"]
+        items = dap.request("variables", variablesReference=numbers["variablesReference"])["variables"]
+        assert [item["value"] for item in items[:3]] == ["1", "2", "3"]
+        assert items[0]["evaluateName"] == "numbers[0]"
+        assert dap.request("evaluate", expression="total + 41", frameId=frames[0]["id"])["result"] == "41"
+        assert dap.request("source", source={"path": str(script)})["content"] == script.read_text()
+
+
+def at(dap: Dap, path: Path, marker: str, **wanted: object) -> dict[str, object]:
+    """The next stop, which must be there."""
+    stopped = dap.event("stopped", **wanted)
+    frame = dap.stack(stopped["threadId"])[0]
+    assert frame["line"] == line_of(path, marker), frame
+    return stopped
+
+
+def test_steps_of_the_editor_and_of_others_are_seen_by_both(session: Session, script: Path) -> None:
+    session.break_at(script, "call")
+    session.launch(script)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        thread = at(dap, script, "call")["threadId"]
+        dap.request("stepIn", threadId=thread)
+        at(dap, script, "add", reason="step")
+        assert session.get("/status")["location"]["function"] == "add"
+        assert session.step()["current_location"]["line"] == line_of(script, "return")
+        assert dap.event("continued")["threadId"] == thread
+        at(dap, script, "return", reason="step")
+        dap.request("stepOut", threadId=thread)
+        at(dap, script, "call", reason="step")
+        dap.request("next", threadId=thread)
+        at(dap, script, "print", reason="step")
+        assert session.resume()["stop_reason"] == "breakpoint"
+        assert dap.event("continued")["allThreadsContinued"]
+        at(dap, script, "call", reason="breakpoint")
+        assert [e for e in dap.events if e["event"] == "continued"] == [], "its own are not told to the editor"
+
+
+def test_what_the_editor_does_leaves_the_reports_of_others_complete(session: Session, script: Path) -> None:
+    session.break_at(script, "call", "exit")
+    session.launch(script)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        thread = dap.event("stopped")["threadId"]
+        dap.request("continue", threadId=thread)
+        dap.event("stopped")
+        dap.request("next", threadId=thread)
+        dap.event("stopped")
+    report = session.resume()
+    assert "total 1" in "".join(entry["output"] for entry in report["output"])
+
+
+def test_an_editor_sets_and_takes_away_its_own_breakpoints_only(session: Session, script: Path) -> None:
+    (ours,) = session.break_at(script, "print", condition="total == 3")
+    session.launch(script, stop_on_entry=True)
+
+    def there() -> set[int]:
+        return {bp["line"] for bp in session.get("/breakpoints")["breakpoints"]}
+
+    def put(*breakpoints: dict[str, object]) -> list[dict[str, object]]:
+        return dap.request("setBreakpoints", source={"path": str(script)}, breakpoints=breakpoints)["breakpoints"]
+
+    add, call, prints, exits = (line_of(script, name) for name in ("add", "call", "print", "exit"))
+    with Dap.of(session) as dap:
+        dap.attach()
+        first = put({"line": add, "condition": "number == 2"}, {"line": prints}, {"line": 2})
+        assert [bp["verified"] for bp in first] == [True, True, False]
+        assert first[1]["id"] == int(ours["id"].removeprefix("bp_"))
+        assert "stays as it is" in first[1]["message"]
+        assert "No executable code" in first[2]["message"]
+        assert session.get("/breakpoints")["breakpoints"][0]["condition"] == "total == 3"
+        second = put({"line": call, "condition": "1 +"}, {"line": exits}, {"line": 5000})
+        assert [bp["verified"] for bp in second] == [False, True, False]
+        assert "Condition" in second[0]["message"] and "line" in second[2]["message"]
+        assert there() == {prints, exits}
+        session.break_at(script, "exit", condition="total > 5")  # now it is theirs
+        put({"line": call})
+        assert there() == {prints, exits, call}
+    soon(lambda: there() == {prints, exits}, "with the editor its own go")
+    assert session.resume()["current_location"]["line"] == prints
+
+
+def test_breakpoints_of_others_are_told_to_the_editor(session: Session, script: Path) -> None:
+    session.launch(script, stop_on_entry=True)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        session.break_at(script, "add")
+        told = dap.event("breakpoint")
+        assert (told["reason"], told["breakpoint"]["line"]) == ("new", line_of(script, "add"))
+        dap.request("setBreakpoints", source={"path": str(script)}, breakpoints=[{"line": line_of(script, "exit")}])
+        session.delete("/breakpoints/bp_1")
+        assert dap.event("breakpoint")["reason"] == "removed"
+        session.delete("/breakpoints/bp_2")
+        assert dap.event("breakpoint", reason="removed")["breakpoint"]["id"] == 2
+
+
+def test_functions_and_exceptions_stop_for_the_editor(session: Session, program: Callable[..., Path]) -> None:
+    script = program("""
+        def divide(a, b):
+            return a / b  # @divide
+
+        try:
+            divide(1, 0)
+        except ZeroDivisionError as error:
+            raise ValueError("no") from error  # @raise
+    """)
+    session.launch(script, stop_on_entry=True, stop_on_exception=False)
+    with Dap.of(session) as dap:
+        dap.attach()
+        (bp,) = dap.request("setFunctionBreakpoints", breakpoints=[{"name": "divide"}])["breakpoints"]
+        assert bp["id"] == 1
+        options = [{"filterId": "raised", "condition": ""}]
+        told = dap.request("setExceptionBreakpoints", filters=["uncaught"], filterOptions=options)["breakpoints"]
+        assert told == [{"verified": True}, {"verified": True}]
+        dap.ready()
+        thread = dap.event("stopped", reason="entry")["threadId"]
+        dap.request("continue", threadId=thread)
+        at(dap, script, "divide", reason="breakpoint")
+        dap.request("continue", threadId=thread)
+        assert dap.event("stopped", reason="exception")["text"] == "ZeroDivisionError: division by zero"
+        dap.request("continue", threadId=thread)
+        at(dap, script, "raise", reason="exception")
+        info = dap.request("exceptionInfo", threadId=thread)
+        assert (info["exceptionId"], info["description"]) == ("builtins.ValueError", "no")
+        assert info["details"]["innerException"][0]["typeName"] == "ZeroDivisionError"
+        with pytest.raises(Failed, match="Unknown exception filter 'nothing'"):
+            dap.request("setExceptionBreakpoints", filters=["nothing"])
+        dap.request("disconnect")
+    assert session.get("/exception-breakpoints")["total"] == 0
+
+
+def test_output_comes_from_the_beginning_and_the_end_is_told(session: Session, script: Path) -> None:
+    session.break_at(script, "exit")
+    session.launch(script)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        assert dap.output("total 6\n") == "total 1\ntotal 3\ntotal 6\n"
+        session.resume()
+        assert dap.event("exited") == {"exitCode": 6}
+        dap.event("terminated")
+        assert dap.ended() == b""
+    debugger = session.get()["debugger"]
+    assert (debugger["state"], debugger["uri"], debugger.get("token")) == ("closed", None, None)
+
+
+def test_several_editors_share_the_program_and_a_breakpoint(session: Session, script: Path) -> None:
+    session.launch(script, stop_on_entry=True)
+    line = line_of(script, "add")
+    with Dap.of(session) as one, Dap.of(session) as two:
+        for dap in (one, two):
+            dap.attach()
+            put = dap.request("setBreakpoints", source={"path": str(script)}, breakpoints=[{"line": line}])
+            assert put["breakpoints"][0]["id"] == 1
+            dap.ready()
+            dap.event("stopped", reason="entry")
+        one.request("disconnect")
+        assert [bp["line"] for bp in session.get("/breakpoints")["breakpoints"]] == [line]
+        (thread,) = two.request("threads")["threads"]
+        two.request("continue", threadId=thread["id"])
+        at(two, script, "add", reason="breakpoint")
+        assert session.get()["debugger"]["state"] == "connected"
+
+
+def test_values_are_set_and_names_completed(session: Session, script: Path) -> None:
+    session.break_at(script, "call")
+    session.launch(script)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        thread = dap.event("stopped")["threadId"]
+        frame = dap.stack(thread)[0]["id"]
+        (scope, *_) = dap.request("scopes", frameId=frame)["scopes"]
+        reference = scope["variablesReference"]
+        assert dap.request("setVariable", variablesReference=reference, name="total", value="10")["value"] == "10"
+        assert dap.request("setExpression", expression="numbers[0]", value="5", frameId=frame)["value"] == "5"
+        assert session.evaluate("total + numbers[0]")["result"] == "15"
+        (target, *_) = dap.request("completions", text="numb", column=5, frameId=frame)["targets"]
+        assert (target["start"], target["length"]) == (1, 4)
+        modules = dap.request("modules")["modules"]
+        assert "__main__" in {module["name"] for module in modules}
+        with pytest.raises(Failed, match="NameError"):
+            dap.request("evaluate", expression="nothing", frameId=frame)
+        dap.request("next", threadId=thread)
+        dap.event("stopped", reason="step")
+        for command, arguments in (("scopes", {"frameId": frame}), ("variables", {"variablesReference": reference})):
+            with pytest.raises(Failed, match="has moved on"):
+                dap.request(command, **arguments)
+
+
+def test_a_restart_keeps_the_editor(session: Session, script: Path) -> None:
+    session.break_at(script, "add")
+    session.launch(script)
+    before = session.get()
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        dap.event("stopped")
+        dap.request("restart")
+        process = dap.event("process", startMethod="launch")
+        assert process["systemProcessId"] == before["pid"]
+        process = dap.event("process", startMethod="launch")
+        assert process["systemProcessId"] == session.get()["pid"] != before["pid"]
+        at(dap, script, "add", reason="breakpoint")
+        assert session.get()["debugger"]["uri"] == before["debugger"]["uri"]
+
+
+@pytest.mark.parametrize(("how", "left"), [({}, "paused"), ({"terminateDebuggee": True}, "terminated")])
+def test_a_program_outlives_the_editor_unless_it_is_told_otherwise(
+    session: Session, script: Path, how: dict[str, bool], left: str
+) -> None:
+    session.launch(script, stop_on_entry=True)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        dap.request("disconnect", **how)
+        assert dap.ended() == b""
+    assert session.get()["status"] == left
+
+
+def test_a_program_that_runs_is_paused_and_ended_by_the_editor(session: Session, program: Callable[..., Path]) -> None:
+    script = program("""
+        import time
+        while True:
+            time.sleep(0.01)
+    """)
+    session.launch(script, wait=0)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        (thread,) = dap.request("threads")["threads"]
+        with pytest.raises(Failed, match="session is not paused"):
+            dap.request("continue", threadId=thread["id"])
+        dap.request("pause", threadId=thread["id"])
+        dap.event("stopped", reason="pause")
+        dap.request("terminate")
+        dap.event("terminated")
+    assert session.get()["status"] == "terminated"
+
+
+def test_what_is_no_sense_gets_an_error_and_harms_nothing(session: Session, script: Path) -> None:
+    session.launch(script, stop_on_entry=True)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        with pytest.raises(Failed, match="use the request `attach`"):
+            dap.request("launch", program="x")
+        with pytest.raises(Failed, match="no request 'readTheManual'"):
+            dap.request("readTheManual")
+        with pytest.raises(Failed, match=r"Expected `int`, got `str` - at `\$.threadId`"):
+            dap.request("next", threadId="one")
+        with pytest.raises(Failed, match="Frame 4711 is gone"):
+            dap.request("scopes", frameId=4711)
+        for path in ("relative.py", "/a\0b"):
+            with pytest.raises(Failed):
+                dap.request("setBreakpoints", source={"path": path}, breakpoints=[{"line": 1}])
+        for body in (b"{", b"[]", b"null", b'{"seq": 7, "type": "request"}', b"[" * 100_000):
+            dap.send_body(body)
+            with pytest.raises(Failed, match="Not a DAP message"):
+                dap.answer(7 if b"7" in body else 0)
+        flood = [dap.send("threads") for _ in range(2000)]
+        for seq in flood:
+            assert dap.answer(seq)["threads"]
+        dap.sock.sendall(b"Content-Length: 99999999999\r\n\r\n")
+        with pytest.raises(Failed, match="over the limit"):
+            dap.answer(0)
+        assert dap.ended() == b""
+    assert session.step()["status"] == "paused"
+
+
+def test_a_debugger_that_wants_a_debug_server_is_told_what_this_is(session: Session, script: Path) -> None:
+    session.launch(script, stop_on_entry=True)
+    with Dap.of(session) as dap:
+        dap.sock.sendall(b"+$qSupported:multiprocess+#c6")
+        answer = dap.ended()
+        assert answer.startswith(b"+$E.This tunnel speaks DAP")
+        assert int(answer[-2:], 16) == sum(answer[2:-3]) % 256
+
+
+def test_an_expression_that_takes_long_holds_up_nobody(session: Session, script: Path) -> None:
+    session.launch(script, stop_on_entry=True)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        dap.event("stopped")
+        slow = dap.send("evaluate", expression="__import__('time').sleep(0.5) or 7", context="repl")
+        assert dap.request("threads")["threads"]
+        assert slow not in dap.answers
+        assert dap.answer(slow)["result"] == "7"
+
+
+def test_lines_and_folders_are_those_of_the_editor(session: Session, script: Path) -> None:
+    session.break_at(script, "add")
+    session.launch(script)
+    with Dap.of(session) as dap:
+        dap.request("initialize", linesStartAt1=False, columnsStartAt1=False)
+        dap.request("attach", pathMappings=[{"localRoot": "C:\\work", "remoteRoot": str(script.parent)}])
+        theirs = "C:\\work\\" + script.name
+        line = line_of(script, "exit") - 1
+        (bp,) = dap.request("setBreakpoints", source={"path": theirs}, breakpoints=[{"line": line}])["breakpoints"]
+        assert (bp["verified"], bp["line"], bp["source"]["path"]) == (True, line, theirs)
+        dap.ready()
+        frame = dap.stack(dap.event("stopped")["threadId"])[0]
+        assert (frame["line"], frame["column"]) == (line_of(script, "add") - 1, 0)
+        assert frame["source"]["path"] == theirs
+
+
+def test_code_that_is_in_no_file_can_be_read(session: Session) -> None:
+    session.launch(code="x = 1\ny = x + 1\n", stop_on_entry=True)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        source = dap.stack(dap.event("stopped")["threadId"])[0]["source"]
+        assert dap.request("source", **source)["content"] == "x = 1\ny = x + 1\n"

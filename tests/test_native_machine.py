@@ -1,0 +1,130 @@
+"""Below the source: memory, machine code, breakpoints on data, and going back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from native import Builder, Native
+from relays import Api, Session, refusal
+
+Start = Callable[..., Session]
+BOTH = pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+
+
+@pytest.fixture
+def account(build: Builder) -> Native:
+    return build("account")
+
+
+@pytest.fixture
+def started(api: Api, account: Native) -> Start:
+    """Paused at a line of the program, with its breakpoint gone."""
+
+    def start(adapter: str, at: str = "start") -> Session:
+        session = api.session(adapter=adapter)
+        (bp,) = session.break_at(account.source, account.line(at))
+        assert session.launch(program=str(account.program))["current_location"]["line"] == account.line(at)
+        session.delete(f"/breakpoints/{bp['id']}")
+        return session
+
+    return start
+
+
+@BOTH
+def test_memory_is_read_and_written(started: Start, adapter: str) -> None:
+    with started(adapter) as session:
+        found = session.get("/memory", address="note", count=6)
+        assert (found["bytes"], found["text"], found["count"], found["unreadable"]) == ("706169640000", "paid..", 6, 0)
+        assert session.get("/memory", address=found["address"], offset=1, count=2)["text"] == "ai"
+        assert session.get("/memory", address="balance", count=4)["bytes"] == "64000000"
+        whole = session.get("/memory", address="note", count=5000)
+        assert whole["text"].startswith("paid..") and whole["count"] + whole["unreadable"] == 5000
+        written = session.post("/memory", {"address": "note", "offset": 2, "bytes": "6e6b21"})
+        assert written == {"address": hex(int(found["address"], 16) + 2), "written": 3}
+        assert session.get("/memory", address="note", count=6)["text"] == "pank!."
+        refusal(400, "INVALID_PARAMETER", session.get, "/memory", address="0x10", count=4)
+        refusal(400, "EVALUATE_ERROR", session.get, "/memory", address="nothing_like_this")
+        refusal(400, "INVALID_REQUEST", session.post, "/memory", {"address": "note", "bytes": "6x"})
+        session.resume()
+        assert session.output().endswith(" pank!\n")
+        refusal(409, "INVALID_SESSION_STATE", session.get, "/memory", address="note")
+
+
+@BOTH
+def test_machine_code_is_shown_and_stepped(started: Start, account: Native, adapter: str) -> None:
+    with started(adapter) as session:
+        shown = session.get("/disassembly", count=4)["instructions"]
+        assert [each["is_current"] for each in shown] == [True, False, False, False]
+        assert shown[0]["line"] == account.line("start") and shown[0]["path"] == str(account.source)
+        assert all(each["instruction"] and bytes.fromhex(each["bytes"]) for each in shown)
+        later = session.get("/disassembly", offset=2, count=2)["instructions"]
+        assert [each["address"] for each in later] == [each["address"] for each in shown[2:]]
+        pay = session.get("/disassembly", address="pay", count=2)["instructions"]
+        assert pay[0]["address"] != shown[0]["address"]
+        stop = session.step(granularity="instruction")
+        assert stop["stop_reason"] == "step"
+        again = session.get("/disassembly", count=1)["instructions"][0]
+        assert again["address"] == shown[1]["address"] and again["is_current"]
+
+
+@BOTH
+def test_a_change_of_data_stops_the_program(started: Start, account: Native, adapter: str) -> None:
+    with started(adapter) as session:
+        refusal(
+            400, "BREAKPOINT_INVALID_CONDITION", session.post, "/data-breakpoints", {"expression": "1 + nothing_here"}
+        )
+        made = session.post("/data-breakpoints", {"expression": "balance"})
+        assert (made["id"], made["expression"], made["access"], made["hit_count"]) == ("dbp_1", "balance", "write", 0)
+        for old, new in ((100, 90), (90, 70)):
+            stop = session.resume()
+            assert stop["stop_reason"] == "data_breakpoint" and stop["hit_breakpoint_ids"] == ["dbp_1"], stop
+            assert stop["current_location"]["function"] == "pay"
+            assert f"from {old} to {new}" in stop["note"]
+        listed = session.get("/data-breakpoints")
+        assert listed["total"] == 1 and listed["data_breakpoints"][0]["hit_count"] == 2
+        assert session.delete("/data-breakpoints/dbp_1")["total"] == 0
+        refusal(404, "BREAKPOINT_NOT_FOUND", session.delete, "/data-breakpoints/dbp_1")
+        session.post("/data-breakpoints", {"expression": "balance", "condition": "balance < 20"})
+        stop = session.resume()
+        assert stop["stop_reason"] == "data_breakpoint" and "to 0" in stop["note"]
+        assert len(session.delete("/data-breakpoints")["removed"]) == 1
+        assert session.resume()["exit_code"] == 0
+        events = session.get("/events", limit=1000)["events"]
+        kinds = [event["body"]["reason"] for event in events if event["type"] == "data_breakpoint"]
+        assert kinds == ["new", "removed", "new", "removed"]
+
+
+def test_a_recorded_program_goes_back(started: Start, account: Native) -> None:
+    with started("gdb") as session:
+        refusal(409, "INVALID_SESSION_STATE", session.post, "/step-back")
+        assert session.post("/record")["recording"] is True
+        session.step("over")
+        stop = session.step("over")
+        assert stop["current_location"]["line"] == account.line("add")
+        assert session.evaluate("balance")["result"] == "90"
+        stop = session.post("/step-back")
+        assert stop["stop_reason"] == "step" and stop["current_location"]["line"] == account.line("add") - 1
+        assert session.evaluate("balance")["result"] == "100"
+        session.step("over")
+        assert session.evaluate("balance")["result"] == "90"
+        stop = session.post("/reverse-continue")
+        assert stop["current_location"]["line"] == account.line("start") and "recording began" in stop["note"]
+        assert session.post("/record", {"enabled": False})["recording"] is False
+        assert session.resume()["exit_code"] == 0
+
+
+def test_what_a_debugger_does_not_have_is_refused_with_what_to_do(
+    started: Start, session: Session, program: Callable[..., object]
+) -> None:
+    session.launch(program("x = 1\nprint(x)\n"), stop_on_entry=True)  # type: ignore[arg-type]
+    refusal(400, "NOT_SUPPORTED", session.get, "/memory", address="x")
+    refusal(400, "NOT_SUPPORTED", session.get, "/disassembly")
+    refusal(400, "NOT_SUPPORTED", session.post, "/data-breakpoints", {"expression": "x"})
+    refusal(400, "NOT_SUPPORTED", session.post, "/record")
+    refusal(400, "NOT_SUPPORTED", session.post, "/step-back")
+    refusal(400, "NOT_SUPPORTED", session.step, granularity="instruction")
+    with started("lldb") as native:
+        refusal(400, "NOT_SUPPORTED", native.post, "/step-back")
+        refusal(400, "NOT_SUPPORTED", native.get, "/tasks")
+        assert "reverse" not in native.get()["debugger"]["capabilities"]
