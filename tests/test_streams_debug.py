@@ -89,6 +89,7 @@ def test_every_route_of_a_session_has_an_action_that_takes_the_same(tmp_path: Pa
         assert asked <= taken, route.path
     assert set(ACTIONS) == {route.operation for route in routes} - STREAMS
     assert set(ACTIONS) <= set(TABLE)
+    assert TABLE["tunnel"] <= TABLE["debug"]  # `info` shows its token
     assert set(ALSO_CALLED.values()) <= set(ACTIONS)
 
 
@@ -109,7 +110,8 @@ def test_a_whole_session_is_debugged_through_commands_alone(relay: Relay, sessio
         assert [frame["name"] for frame in frames][:2] == ["add", "<module>"]
         scope = socket.data("scopes", frame_id=0)["scopes"][0]
         reference = scope["variables_reference"]
-        assert {row["name"] for row in socket.data("variables", variables_reference=reference)["variables"]} >= {"a", "b"}
+        rows = socket.data("variables", variables_reference=reference)["variables"]
+        assert {row["name"] for row in rows} >= {"a", "b"}
         assert socket.data("set_variable", variables_reference=reference, name="a", value="40")["value"] == "40"
         assert socket.data("evaluate", expression="a + b")["result"] == "42"
         assert socket.data("frame_variables", frame_id=1)["variables"]
