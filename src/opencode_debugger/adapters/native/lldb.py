@@ -26,7 +26,7 @@ SETTINGS = (
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
 """Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""
-PASSED = "process handle --pass true --stop false --notify false SIGTERM SIGURG SIGIO SIGVTALRM SIGPROF SIGWINCH"
+PASSED = "process handle --pass true --stop false --notify false SIGTERM SIGALRM SIGURG SIGIO SIGVTALRM SIGPROF SIGWINCH"
 """Signals at which gdb does not stop either."""
 CONNECTED = (
     "script import time; [time.sleep(0.005) for _ in range(1000) "
