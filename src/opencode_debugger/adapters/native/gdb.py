@@ -108,6 +108,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
             with contextlib.suppress(RelayError):  # some are newer than the oldest gdb that will do
                 await self._command_line(command)
         await self._command_line(LOAD.format(path=str(INSIDE / "__init__.py"), folder=str(INSIDE)))
+        if self._server is not None:
+            await self._command_line("set sysroot /")  # else gdb has all files sent by the server
         held = [INPUT, OUTPUT, ERRORS] if self._pipes is not None and self._server is None else []
         await self._request("ocdb", {"method": "begin", "arguments": {"held": held}})
         if program is not None:
