@@ -114,5 +114,3 @@ class LldbMarks(Marks):
 def quoted(text: str) -> str:
     """One word of lldb's command line, in which backquotes would be evaluated."""
     return '"' + re.sub(r'(["\\`])', r"\\\1", text.replace("\n", " ")) + '"'
-
-
