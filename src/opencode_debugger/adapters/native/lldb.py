@@ -93,9 +93,7 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         assert self._helper is not None
         return "launch", self._launching(spec, environment, self._helper)
 
-    def _launching(
-        self, spec: LaunchSpec, environment: dict[str, str], holder: Helper, *before: str
-    ) -> dict[str, Any]:
+    def _launching(self, spec: LaunchSpec, environment: dict[str, str], holder: Helper, *before: str) -> dict[str, Any]:
         """lldb opens the program's streams itself, by way of a process that has them."""
         self._is_starting = True
         streams = {"input": INPUT, "output": OUTPUT, "error": ERRORS}
@@ -333,4 +331,3 @@ def _parent_or_tracer(pid: int) -> int | None:
             if line.startswith("TracerPid:"):
                 return int(line.split()[1]) or None
     return None
-
