@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from relays import line_of
 
+from opencode_debugger.adapters import gdb_program
+
 SOURCES = Path(__file__).parent / "native_programs"
 FLAGS = ["-g", "-O0", "-Wall", "-Werror"]
 
@@ -57,3 +59,17 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Builder:
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "native"
     folder.mkdir(exist_ok=True)
     return Builder(folder)
+
+
+def core_of(native: Native) -> Path:
+    """What a crash of the program leaves: made by gdb, since systems put theirs in different places."""
+    core = native.program.with_name(f"{native.program.name}.core")
+    with open(f"{core}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not core.exists():
+            gdb = gdb_program.find(None)
+            script = ["-ex", "run", "-ex", f"generate-core-file {core}", str(native.program)]
+            command = [*gdb.command, "-nx", "-batch", "-iex", "set debuginfod enabled off", *script]
+            done = subprocess.run(command, env={**os.environ, **gdb.environment}, capture_output=True, check=False)
+            assert core.exists(), done.stderr
+    return core

@@ -91,7 +91,7 @@ class StubRelay:
     def health(self) -> dict[str, Any]:
         return {"status": self.status, "version": "1", "uptime_seconds": 1, "active_sessions": 0}
 
-    def info(self) -> dict[str, Any]:
+    async def info(self) -> dict[str, Any]:
         return {"name": "OpenCode Debug Relay Server"}
 
     def config(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from relays import Relay
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-SECTIONS = ("A first session", "A failing test")
+SECTIONS = ("A first session", "A failing test", "A crash in C")
 """What a new user pastes, in this order."""
 
 

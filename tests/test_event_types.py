@@ -89,7 +89,7 @@ def test_a_whole_story_is_told_in_events(session: Session, story: Path, program:
     reasons = [body["reason"] for body in bodies(session, "stopped")]
     assert reasons == ["entry", "breakpoint", "step", "exception"]
     assert {event["type"] for event in events} == {
-        "stopped", "continued", "terminated", "output", "breakpoint", "thread", "module"
+        "stopped", "continued", "terminated", "output", "breakpoint", "thread", "module", "event"
     }  # fmt: skip
     paths = {body["module"]["path"] for body in bodies(session, "module")}
     assert {str(story), str(helper)} <= paths

@@ -44,7 +44,11 @@ class Sessions:
     def __init__(self, api: Api, folder: Path) -> None:
         self.api = api
         self.script = folder / "program.py"
-        self.script.write_text("import time\nitems = [1, 2]\nitems.append(items)\nwhile items:\n    time.sleep(0.01)\n")
+        # Ends by itself when its file is gone: some are let go by the requests that are tried.
+        self.script.write_text(
+            "import os, time\nitems = [1, 2]\nitems.append(items)\n"
+            "while os.path.exists(__file__):\n    time.sleep(0.01)\n"
+        )
         self.turns = itertools.cycle((None, "created", "paused", "terminated", "running", "paused"))
         self.made: dict[str, Session] = {}
 
@@ -89,7 +93,9 @@ def own_relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
 @pytest.fixture(scope="module")
 def sessions(own_relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
     with Api(own_relay.base_url) as api:
-        yield Sessions(api, tmp_path_factory.mktemp("program"))
+        sessions = Sessions(api, tmp_path_factory.mktemp("program"))
+        yield sessions
+        sessions.script.unlink()
 
 
 document = openapi.schema(create_app(StubRelay(), StubSettings(), ACCESS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -12,20 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.routing import Route
+from relays import Api, Relay, Session
+from starlette.routing import Route, WebSocketRoute
 from stub_relay import ACCESS, Door, StubRelay, StubSettings, served
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
 
 from opencode_debugger.api.route import RelayRoute
 from opencode_debugger.app import create_app
 from opencode_debugger.auth.access import Access
 from opencode_debugger.auth.scopes import ALL_SCOPES, MEANINGS, NEEDED, TABLE, operation_of
 from opencode_debugger.auth.tokens import hash_of, new_token
-from opencode_debugger.core.session import Session
+from opencode_debugger.core.session import Session as CoreSession
 from opencode_debugger.core.settings import Config
 from opencode_debugger.persistence.tokens import TokenStore
+from opencode_debugger.streams.actions import ACTIONS
 
 DOCS = Path(__file__).parent.parent / "docs"
-ROUTES = [route for route in create_app(StubRelay(), StubSettings(), ACCESS).routes if isinstance(route, Route)]
+APP = create_app(StubRelay(), StubSettings(), ACCESS)
+ROUTES = [route for route in APP.routes if isinstance(route, Route)]
+STREAMS = [route.path for route in APP.routes if isinstance(route, WebSocketRoute) and "session_id" in route.path]
 CALLS = [(method, route) for route in ROUTES for method in sorted(route.methods or ())]
 OPEN = {"/api/v1/health"}
 NOT_GOOD = ("none", "wrong", "expired", "revoked")
@@ -44,14 +51,19 @@ class Locked:
         return self.door.client.request(method, path, headers=headers)
 
 
-@contextmanager
-def locked_door(folder: Path, is_required: bool = True) -> Iterator[Locked]:
+def one_of_each_kind(folder: Path) -> dict[str, str]:
     store = TokenStore(folder)
     kinds = {"expired": ALL_SCOPES, "revoked": ALL_SCOPES, "all": ALL_SCOPES} | {name: (name,) for name in ALL_SCOPES}
     tokens = {"wrong": new_token(), **{kind: new_token() for kind in kinds}}
     for kind, scopes in kinds.items():
         store.add(kind, hash_of(tokens[kind]), list(scopes), expires_at=1.0 if kind == "expired" else None)
     store.remove("revoked")
+    return tokens
+
+
+@contextmanager
+def locked_door(folder: Path, is_required: bool = True) -> Iterator[Locked]:
+    tokens = one_of_each_kind(folder)
     with served(Access(TokenStore(folder), is_required)) as door:
         yield Locked(door, tokens)
     for thread in threading.enumerate():
@@ -121,7 +133,7 @@ def test_a_route_without_an_entry_cannot_be_made() -> None:
 
 def test_every_operation_of_a_session_has_its_scopes() -> None:
     async def operations() -> set[str]:
-        return set(Session(Config("sess_1", "name")).operations)
+        return set(CoreSession(Config("sess_1", "name")).operations)
 
     assert asyncio.run(operations()) - TABLE.keys() == set()
 
@@ -135,6 +147,63 @@ def test_an_operation_is_in_the_table_once_and_needs_known_scopes() -> None:
 def test_streams_need_what_the_protocol_says() -> None:
     assert TABLE["logs"] == {"sessions:read", "artifacts:read"}
     assert TABLE["debug"] == TABLE["tunnel"] == {"sessions:write"}
+
+
+# WebSockets, which need a token also where REST does not.
+
+
+@pytest.fixture(scope="module")
+def ended(relay: Relay) -> Iterator[Session]:
+    """A session whose program has printed and ended."""
+    with Api(relay.base_url) as api, api.session() as session:
+        session.launch(code="print('out')")
+        yield session
+
+
+@pytest.fixture(scope="module")
+def kinds(relay: Relay) -> dict[str, str]:
+    return one_of_each_kind(relay.data_dir)
+
+
+def opened(relay: Relay, path: str, session: Session, token: str | None) -> ClientConnection:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    address = f"ws://127.0.0.1:{relay.port}{path.replace('{session_id}', session.id)}"
+    return connect(address, additional_headers=headers, proxy=None)
+
+
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_stream_lets_in_whom_the_table_says(relay: Relay, ended: Session, kinds: dict[str, str], path: str) -> None:
+    for kind in ("none", *kinds):
+        wanted = expected(path, path.rpartition("/")[2], kind, is_required=True)
+        with opened(relay, path, ended, kinds.get(kind)) as stream:
+            try:
+                stream.recv(timeout=10)
+                close = None
+            except ConnectionClosed as closed:
+                close = closed.rcvd and (closed.rcvd.code, closed.rcvd.reason)
+        refused = {401: (1008, "UNAUTHORIZED"), 403: (1008, "FORBIDDEN")}
+        assert close == refused[wanted] if wanted in refused else close not in refused.values(), (kind, close)
+
+
+@pytest.mark.parametrize("beside", [(), *((scope,) for scope in ALL_SCOPES if scope != "sessions:write"), ALL_SCOPES])
+def test_an_action_is_for_whom_the_table_says(relay: Relay, ended: Session, beside: tuple[str, ...]) -> None:
+    """Each is sent with a parameter that it does not know, so that nothing happens if it is allowed."""
+    scopes, token = {"sessions:write", *beside}, new_token()
+    TokenStore(relay.data_dir).add(f"write and {beside}", hash_of(token), sorted(scopes))
+    with opened(relay, "/sessions/{session_id}/debug", ended, token) as stream:
+        for action, needed in ((action, TABLE[action]) for action in ACTIONS):
+            stream.send(json.dumps({"action": action, "id": action, "params": {"mind": "read"}}))
+            error = answer_to(stream, action)
+            assert error["code"] == ("INVALID_REQUEST" if needed <= scopes else "FORBIDDEN"), error
+            if not needed <= scopes:
+                assert set(error["details"]["missing_scopes"]) == needed - scopes
+
+
+def answer_to(stream: ClientConnection, id: str) -> dict[str, Any]:
+    while True:
+        message = json.loads(stream.recv(timeout=10))
+        if message["kind"] in ("error", "result") and message["payload"].get("id") == id:
+            return dict(message["payload"])
 
 
 def test_the_page_has_the_table() -> None:

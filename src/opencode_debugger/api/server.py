@@ -34,7 +34,7 @@ async def get_health(request: Request) -> Response:
 @router.get("/info", operation_id="getInfo", summary="Server information", responses=answers(Info))
 async def get_info(request: Request) -> Response:
     """Versions, what this relay can do, and every endpoint."""
-    info = {**relay_of(request).info(), "endpoints": endpoints(request.app)}
+    info = {**await relay_of(request).info(), "endpoints": endpoints(request.app)}
     return enveloped(to_json(info))
 
 

@@ -9,6 +9,8 @@ from .debuggee import Debuggee
 from .inspection import in_frame, reference_gone
 
 LIMIT = 20_000
+TOLD = 1000
+"""Characters of a value in an event"""
 CHANGED = "The program stored something else than was given: this is what it has now"
 
 
@@ -25,7 +27,9 @@ async def set_variable(
         answer = await adapter.set_variable(frame, variables_reference, name, value, LIMIT, timeout)
     if answer.get("missing") == "reference":
         raise reference_gone(variables_reference)
-    return {"variables_reference_of": variables_reference, **_outcome(answer, name, name, value, timeout)}
+    outcome = _outcome(answer, name, name, value, timeout)
+    _tell(debuggee, name, outcome, thread_id, frame_id)
+    return {"variables_reference_of": variables_reference, **outcome}
 
 
 async def set_expression(
@@ -38,7 +42,18 @@ async def set_expression(
 ) -> dict[str, Any]:
     async with in_frame(debuggee, "set_expression", frame_id, thread_id) as (adapter, frame):
         answer = await adapter.set_expression(frame, expression, value, LIMIT, timeout)
-    return {"expression": expression, **_outcome(answer, expression, expression, value, timeout)}
+    outcome = _outcome(answer, expression, expression, value, timeout)
+    _tell(debuggee, expression, outcome, thread_id, frame_id)
+    return {"expression": expression, **outcome}
+
+
+def _tell(debuggee: Debuggee, name: str, outcome: dict[str, Any], thread_id: int | None, frame_id: int) -> None:
+    """So that whoever else looks at the program knows that its values are no longer those of the stop."""
+    if thread_id is None and debuggee.stop is not None:
+        thread_id = debuggee.stop.thread_id
+    texts: dict[str, Any] = {key: outcome[key] and outcome[key][:TOLD] for key in ("value", "old") if key in outcome}
+    place = {"thread_id": thread_id, "frame_id": frame_id}
+    debuggee.log.add("variable", {"reason": "set", "name": name[:TOLD], **texts, "type": outcome.get("type"), **place})
 
 
 def _outcome(answer: dict[str, Any], name: str, target: str, value: str, timeout: float) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 
 from ..errors import RelayError, invalid_parameter
+from .settings import Limits
 
 SERVERS = {"gdbserver": "gdb", "lldb-server": "lldb"}
 """Debug servers, and whose they are."""
@@ -39,13 +41,13 @@ def find_program(program: str, folder: str) -> str:
     return path
 
 
-def adapter_for_launch(adapter: str | None, server: str | None, is_native_program: bool) -> str:
+def adapter_for_launch(adapter: str | None, server: str | None, is_native_program: bool, limits: Limits) -> str:
     adapter = _with_server(adapter, server)
     if is_native_program:
         if adapter == "debugpy":
             message = "debugpy debugs Python, and this is a native program"
             raise invalid_parameter("adapter", adapter, message, 'Leave adapter out, or use "gdb" or "lldb"')
-        return adapter or default_native()
+        return adapter or default_native(limits)
     if adapter in NATIVE:
         message = f"{adapter} debugs native programs, and this is Python"
         advice = "Leave adapter and debugger out; to debug the interpreter itself, give its path as `program`"
@@ -53,7 +55,7 @@ def adapter_for_launch(adapter: str | None, server: str | None, is_native_progra
     return "debugpy"
 
 
-def adapter_for_attach(adapter: str | None, server: str | None, pid: int | None) -> str:
+def adapter_for_attach(adapter: str | None, server: str | None, pid: int | None, limits: Limits) -> str:
     adapter = _with_server(adapter, server)
     if adapter is not None or pid is None:
         return adapter or "debugpy"
@@ -63,7 +65,7 @@ def adapter_for_attach(adapter: str | None, server: str | None, pid: int | None)
         is_python = identify(pid) is not None or not os.path.exists(f"/proc/{pid}/exe")
     except OSError:
         is_python = True  # whoever attaches says what is wrong with it
-    return "debugpy" if is_python else default_native()
+    return "debugpy" if is_python else default_native(limits)
 
 
 def _with_server(adapter: str | None, server: str | None) -> str | None:
@@ -75,12 +77,13 @@ def _with_server(adapter: str | None, server: str | None) -> str | None:
     return SERVERS[server]
 
 
-def default_native() -> str:
-    """gdb, which the extra `native` brings; lldb where there is no gdb that can do it."""
+def default_native(limits: Limits) -> str:
+    """gdb, which the extra `native` brings; lldb where there is only that. Of neither, gdb is the one to install."""
     from ..adapters import gdb_program
+    from ..adapters.native import lldb_program
 
-    try:
-        gdb_program.find(None)
-    except RelayError:
-        return "lldb"
+    for name, find, path in (("gdb", gdb_program.find, limits.gdb_path), ("lldb", lldb_program.find, limits.lldb_path)):
+        with contextlib.suppress(RelayError):
+            find(path or None)
+            return name
     return "gdb"

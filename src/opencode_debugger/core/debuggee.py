@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 LIBRARY = re.compile(r"^<|[/\\](site|dist)-packages[/\\]|[/\\][Ll]ib(64)?[/\\]python\d[^/\\]*[/\\]")
 """Paths of modules that are not the user's own"""
+LONGEST_BODY = 10_000
 ROUTINE = frozenset({"step", "pause", "entry"})
 """Reasons of stops that somebody asked for: when another stop comes before them there is nothing to tell."""
 
@@ -110,6 +111,11 @@ class Debuggee:
     def on_output(self, category: str, data: bytes) -> None:
         self.touch()
         self.output.feed(category, data)
+
+    def on_event(self, name: str, body: dict[str, Any]) -> None:
+        """Something that only this debugger tells."""
+        shown = body if len(repr(body)) <= LONGEST_BODY else {"omitted": "it is very long"}
+        self.log.add("event", {"event": name, "body": shown})
 
     def on_log(self, number: int, text: str) -> None:
         self.touch()

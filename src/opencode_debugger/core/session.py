@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import time
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from ..adapters.base import Adapter
-from ..adapters.debugpy.adapter import DebugpyAdapter
 from ..adapters.switch import Switch
 from ..errors import RelayError
 from . import assigning, hints, inspection, machine, threads
@@ -20,6 +18,7 @@ from .changes import Changes
 from .code import Code, exception
 from .data_breakpoints import DataPlacement
 from .debuggee import Debuggee
+from .debuggers import make_adapter
 from .ending import GRACE, Ending
 from .events import STREAM_CHARACTERS, EventLog, output_cursor, timestamp
 from .execution import Execution
@@ -38,9 +37,6 @@ from .stops import End
 from .travel import Travel
 from .watches import Watches
 
-NATIVE = {"gdb": "GdbAdapter", "lldb": "LldbAdapter"}
-PASSED_ON = {"native_passed_on": "NativePassedOn", "python_passed_on": "PythonPassedOn"}
-"""with tunnel_only"""
 SHOWN = ("script", "program", "module", "command")
 """of a program, in lists"""
 
@@ -78,27 +74,7 @@ class Session:
         reporter.paused_children = lambda: self.family.paused_children(self)
 
     def _make_adapter(self, name: str) -> Adapter:
-        limits = self.config.limits
-        timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
-        if name in NATIVE:
-            where = {"gdb": limits.gdb_path, "lldb": limits.lldb_path}[name]
-            native = importlib.import_module(f"..adapters.native.{name}", __package__)
-            made: Adapter = getattr(native, NATIVE[name])(self.id, self.debuggee, *timeouts, where)
-            return made
-        if name in PASSED_ON:
-            return self._passed_on(name)
-        adapter = DebugpyAdapter(self.id, self.config.interpreter, self.debuggee, *timeouts)
-        adapter.spell = lambda path: self.spelling.spelled(path)
-        return adapter
-
-    def _passed_on(self, name: str) -> Adapter:
-        limits = self.config.limits
-        module = importlib.import_module(f"..adapters.passed_on.{name.partition('_')[0]}", __package__)
-        options = {"native_passed_on": (limits.gdb_path, limits.lldb_path)}.get(name, ())
-        made: Adapter = getattr(module, PASSED_ON[name])(
-            self.id, self.debuggee, limits.dap_launch_timeout_seconds, *options
-        )
-        return made
+        return make_adapter(name, self.config, self.debuggee, lambda path: self.spelling.spelled(path))
 
     def _parts(self) -> Parts:
         """What goes along when the session is cloned or exported, besides configuration and launch."""

@@ -195,7 +195,7 @@ class Starting:
             server=debugger,
             program=find_program(program, self._config.project_root or os.getcwd()) if program else None,
         )
-        self._switch.use(adapter_for_attach(adapter or self._config.adapter, debugger, pid))
+        self._switch.use(adapter_for_attach(adapter or self._config.adapter, debugger, pid, self._config.limits))
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = scope
         self.started_at = time.monotonic()
@@ -311,7 +311,7 @@ def launch_spec(
             env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
         ),
         removed=ACTIVATED if environment else (),
-        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind == "program"),
+        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind == "program", config.limits),
         server=debugger,
         core=_find_core(core, folder) if core is not None else None,
         tunnel_only=tunnel_only,

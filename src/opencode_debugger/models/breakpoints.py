@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from keyword import iskeyword
 from typing import Annotated, Any, Self
 
@@ -18,6 +19,8 @@ ONE, MANY = "<one>", "<many>"
 
 
 LOCALS = "<locals>"
+CPP_NAME = re.compile(r"[A-Za-z_(][\w<>,*& ()]*(::[A-Za-z_~(][\w<>,*& ()\[\]~+\-=!/%^|]*)+")
+NO_NAME = "Not the name of a function: give func, module.func, Class.method, module.Class.method; in C++ Class::method"
 
 
 def line_text(value: str) -> str:
@@ -27,11 +30,13 @@ def line_text(value: str) -> str:
 
 
 def function_name(value: str) -> str:
-    """func, module.func, Class.method, module.Class.method, outer.<locals>.inner"""
+    """func, module.func, Class.method, module.Class.method, outer.<locals>.inner; ns::Class::method"""
+    if CPP_NAME.fullmatch(value):
+        return value
     parts = value.split(".")
     named = [part for part in parts if part != LOCALS]
     if LOCALS in (parts[0], parts[-1]) or not all(part.isidentifier() and not iskeyword(part) for part in named):
-        raise problem("Not the name of a function: give func, module.func, Class.method or module.Class.method")
+        raise problem(NO_NAME)
     return value
 
 

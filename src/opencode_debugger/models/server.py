@@ -29,11 +29,22 @@ class Capabilities(Described):
     max_sessions: int = doc("How many sessions may be there at once whose program lives or has not started.", 10)
 
 
+class Debugger(Described):
+    available: bool = doc("Whether it can be used.", True, ...)
+    path: str | None = doc("Where it is.", "/usr/bin/gdb")
+    version: str | None = doc("Its version, if it is part of the relay.", "1.8.22")
+    reason: str | None = doc("Why it cannot be used.", "There is no lldb-dap")
+    suggestion: str | None = doc("What to do about that.", "Install lldb 18 or newer")
+
+
 class Info(Described):
     name: str = doc("Name of the product.", "OpenCode Debug Relay Server", ...)
     version: str = doc("Version of the relay.", "1.0.0", ...)
     api_version: str = doc("Version of this API.", "v1", ...)
     python_version: str = doc("Python that runs the relay.", "3.11.5")
     debugpy_version: str | None = doc("Version of debugpy.", "1.8.22")
+    debuggers: dict[str, Debugger] | None = doc(
+        "Debuggers on this machine.", {"gdb": {"available": True, "path": "/usr/bin/gdb"}}
+    )
     capabilities: Capabilities = doc("What this relay can do.", None, ...)
     endpoints: list[str] = doc("Every path of this API.", ["/api/v1/health"], ...)

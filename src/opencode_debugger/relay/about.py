@@ -6,10 +6,14 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..adapters import gdb_program
+from ..adapters.native import lldb_program
+from ..errors import RelayError
 
 CAPABILITIES = {
     "supports_conditional_breakpoints": True,
@@ -47,6 +51,22 @@ def health(folder: Path, uptime: float, sessions: int) -> dict[str, Any]:
         "active_sessions": sessions,
         "debugpy_available": debugpy,
     }
+
+
+def debuggers(gdb_path: str, lldb_path: str) -> dict[str, dict[str, Any]]:
+    """Those of this machine: where each is, or what to do about its absence."""
+    return {
+        "debugpy": {"available": True, "version": importlib.metadata.version("debugpy")},
+        "gdb": _found(lambda: gdb_program.find(gdb_path or None).command[0]),
+        "lldb": _found(lambda: lldb_program.find(lldb_path or None)),
+    }
+
+
+def _found(find: Callable[[], str]) -> dict[str, Any]:
+    try:
+        return {"available": True, "path": find()}
+    except RelayError as error:
+        return {"available": False, "reason": error.message, "suggestion": error.details["suggestion"]}
 
 
 def info(max_sessions: int) -> dict[str, Any]:

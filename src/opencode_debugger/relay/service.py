@@ -513,8 +513,10 @@ class Relay:
     def health(self) -> dict[str, Any]:
         return about.health(self._folder, time.monotonic() - self._started, len(self._sessions))
 
-    def info(self) -> dict[str, Any]:
-        return about.info(self._settings.max_sessions)
+    async def info(self) -> dict[str, Any]:
+        settings = self._settings
+        found = await asyncio.to_thread(about.debuggers, settings.gdb_path, settings.lldb_path)
+        return {**about.info(settings.max_sessions), "debuggers": found}
 
     def config(self) -> dict[str, Any]:
         return self._configuration.shown()

@@ -46,15 +46,15 @@ class Command:
         """All of it, unless it is very long."""
         return msgspec.Raw(self.text) if len(self.text) <= ECHOED else {**self.label, "truncated": True}
 
-    def read(self) -> tuple[str, dict[str, Any]]:
-        """The operation and what it is asked."""
+    @property
+    def operation(self) -> str:
         action = self.given.get("action")
         if not isinstance(action, str):
             raise invalid("action", "An action is required, such as step", action)
-        operation = operation_called(action)
-        return operation, ACTIONS[operation].params(self._params())
+        return operation_called(action)
 
-    def _params(self) -> dict[str, Any]:
+    @property
+    def params(self) -> dict[str, Any]:
         beside = {name: value for name, value in self.given.items() if name not in OWN}
         params = self.given.get("params")
         if params is None:
@@ -109,11 +109,14 @@ class Commands:
             return
         await self._send("ack", command.echo)
         try:
-            operation, params = command.read()
+            operation = command.operation
             self._connection.caller.require(operation)
+            params = ACTIONS[operation].params(command.params)
             if len(self._underway) >= AT_ONCE:
                 raise RelayError("TOO_MANY_COMMANDS", f"{AT_ONCE} commands are being carried out already")
         except RelayError as error:
+            if error.code == "UNAUTHORIZED":
+                raise  # the token is no longer good: it is over
             await self._send("error", {**command.label, **error.to_dict()})
             return
         task = asyncio.get_running_loop().create_task(self._carry_out(command, operation, params))

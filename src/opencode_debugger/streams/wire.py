@@ -37,7 +37,7 @@ class Wire(WebSocketsSansIOProtocol):
         super().__init__(*args, **kwargs)
         # Addresses and headers would be logged, and with them what clients put there: tokens.
         self.logger = SILENT
-        self.conn.debug = False
+        self.conn.logger, self.conn.debug = SILENT, False
         self._end: asyncio.TimerHandle | None = None
 
     def handle_connect(self, event: Request) -> None:

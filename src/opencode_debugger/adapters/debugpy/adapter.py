@@ -14,6 +14,7 @@ from ...dap.channel import Channel
 from ...dap.messages import Event
 from ...errors import RelayError
 from ..base import (
+    UNTOLD,
     Asked,
     AttachSpec,
     Bound,
@@ -378,6 +379,8 @@ class DebugpyAdapter(Looking, Offered):
         }.get(event.event)
         if handler is not None:
             handler(body)
+        elif event.event not in UNTOLD and not event.event.startswith("debugpy"):
+            self._listener.on_event(event.event, body)
 
     def _on_initialized(self, body: dict[str, Any]) -> None:
         if not self._initialized.done():

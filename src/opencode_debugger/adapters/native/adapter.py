@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,7 @@ from ..processes import MARKER
 from ..stdin import Stdin
 from . import elf
 from .machine import Machine
-from .process import Streams, start_debugger
+from .process import Helper, Streams, start_debugger
 from .talking import done, said_of
 
 ALLOWED = frozenset(
@@ -38,7 +39,7 @@ ALLOWED = frozenset(
         "dataBreakpointInfo", "setDataBreakpoints",
         "continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "pause", "threads", "stackTrace",
         "scopes", "variables", "evaluate", "setVariable", "setExpression", "completions", "modules",
-        "exceptionInfo", "readMemory", "writeMemory", "disassemble", "ocdb",
+        "exceptionInfo", "readMemory", "writeMemory", "disassemble", "ocdb", "ocdbAlways",
     }
 )  # fmt: skip
 CLIENT = {
@@ -52,8 +53,13 @@ CLIENT = {
 }
 
 
+ALIVE = "See that it is alive and yours, then attach again"
+
+
 class NativeAdapter(Machine, Offered):
     more = frozenset({"completions", "step_until"})
+    _tells_when_begun = False
+    """whether it is known when the program itself runs, and not what starts it"""
 
     # Each in its own way.
 
@@ -105,12 +111,12 @@ class NativeAdapter(Machine, Offered):
         try:
             await self._converse(None if spec.server else streams)
             if spec.core:
-                self._is_core = True
+                self._is_core = self._is_starting = True
                 request = self._core_request(spec)
             elif spec.server:
-                self._server_streams = streams
-                request = await self._serve(spec, environment)
+                self._streams = streams
                 self._is_starting = True
+                request = await self._serve(spec, environment)
             else:
                 request = self._launch_request(spec, environment)
             if streams is not None:
@@ -127,21 +133,52 @@ class NativeAdapter(Machine, Offered):
         self._stops_on_entry = spec.stop_on_entry and not spec.core
         await self._configure(*request, breakpoints, stop_on, "LAUNCH_FAILED")
 
+    async def _start_server(
+        self, command: list[str], environment: dict[str, str], cwd: str, ready: re.Pattern[str]
+    ) -> re.Match[str]:
+        """What a debug server said by the time it was ready."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Future[re.Match[str]] = loop.create_future()
+        try:
+            server = Helper(command, environment, self._session_id, self._streams, self._server_ended, cwd=cwd)
+        except OSError as error:
+            raise RelayError("LAUNCH_FAILED", f"{self.name} could not be started: {error}") from error
+        self._server = server
+
+        def listen(text: str) -> None:
+            found = ready.search(server.said)
+            if found is not None and not heard.done():
+                heard.set_result(found)
+
+        server.on_said = listen
+        either: list[asyncio.Future[Any]] = [heard, server.ended]
+        await asyncio.wait(either, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
+        if not heard.done():
+            raise RelayError(
+                "LAUNCH_FAILED", f"{self.name} did not start the program: {server.said.strip()[-500:] or 'no answer'}"
+            )
+        return heard.result()
+
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         await self._forget_last_program()
         if spec.stop_scope == "thread":
             raise _all_threads(self.kind)
         self.name = spec.server or self.kind
-        self.warnings = elf.warnings(spec.program) if spec.program else []
         self._check_target(spec)
+        program = spec.program or _program_of(spec.pid)
+        self.warnings = elf.warnings(program) if program else []
         await self._converse(None)
-        await self._prepare(spec.program)
+        await self._prepare(program)
         self._is_attached = self._is_starting = True
         self.pid = spec.pid
         await self._configure(*self._attach_request(spec), breakpoints, stop_on, "ATTACH_FAILED")
 
     def _check_target(self, spec: AttachSpec) -> None:
         """Why a process cannot be attached to, as far as that shows from outside."""
+        if spec.pid is not None:
+            from ..debugpy.target import require_attachable
+
+            require_attachable(spec.pid, native=True)
 
     async def join(self, *_: Any) -> None:
         raise RelayError("NOT_SUPPORTED", "Children of native programs are not debugged")
@@ -204,13 +241,22 @@ class NativeAdapter(Machine, Offered):
         await self._begun(command, begun, failure)
         waited: list[asyncio.Future[Any]] = [self._started, self._ended]
         await asyncio.wait(waited, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
+        if not self._started.done():
+            raise self._not_begun(failure, self._startup_problem or "The program did not start")
 
     async def _begun(self, command: str, begun: Asked, failure: str) -> None:
         try:
             await self._require_talk().answer(command, begun, self._launch_timeout)
         except RelayError as error:
-            said = said_of(error)
-            raise RelayError(failure, said or error.message, debugger=self.name) from error
+            raise self._not_begun(failure, said_of(error) or error.message) from error
+
+    def _not_begun(self, failure: str, said: str) -> RelayError:
+        if failure == "LAUNCH_FAILED":
+            return RelayError(failure, said, debugger=self.name)
+        if "refused" in said or "timed out" in said:
+            code = "ATTACH_REFUSED" if "refused" in said else "ATTACH_TIMEOUT"
+            return RelayError(code, said, suggestion=f"Start the target with: {self.name} HOST:PORT PROGRAM")
+        return RelayError(failure, said, debugger=self.name, suggestion=ALIVE)
 
     # What the debugger says.
 
@@ -227,6 +273,7 @@ class NativeAdapter(Machine, Offered):
             "exited": lambda body: self._spawn(self._on_exited(body.get("exitCode"))),
             "terminated": lambda body: self._spawn(self._on_terminated()),
             "output": self._on_said,
+            "ocdb": self._on_own,
         }.get(event.event)
         if handler is not None:
             handler(body)
@@ -240,7 +287,8 @@ class NativeAdapter(Machine, Offered):
         self.pid = pid
         if is_new and not self._is_attached:
             self._listener.on_process(pid)
-        done(self._started)
+        if not self._tells_when_begun:
+            done(self._started)
 
     def _on_thread(self, body: dict[str, Any]) -> None:
         if not self._is_over:
@@ -254,6 +302,9 @@ class NativeAdapter(Machine, Offered):
 
     def _on_said(self, body: dict[str, Any]) -> None:
         """The debugger's own chatter: the program's output comes through its pipes."""
+
+    def _on_own(self, body: dict[str, Any]) -> None:
+        """What our own code inside the debugger says."""
 
     def _on_continued(self, body: dict[str, Any]) -> None:
         if not self._asides:
@@ -274,7 +325,7 @@ class NativeAdapter(Machine, Offered):
         await self._request("setExceptionBreakpoints", {"filters": filters, "filterOptions": options})
 
     async def hits(self) -> dict[int, int]:
-        return self._marks.hits()
+        return await self._marks.hits()
 
     async def visit(self, path: str, line: int) -> None:
         await self._marks.visit(path, line)
@@ -321,6 +372,14 @@ def program_environment(spec: LaunchSpec, session_id: str) -> dict[str, str]:
         if not name.startswith("OPENCODE_DEBUG_") and name not in spec.removed
     }
     return {**inherited, **spec.env, **spec.added, MARKER: session_id}
+
+
+def _program_of(pid: int | None) -> str | None:
+    try:
+        path = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None
+    return path if os.path.isfile(path) else None
 
 
 def _all_threads(debugger: str) -> RelayError:

@@ -2,61 +2,113 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ...errors import RelayError
 from .. import gdb_program
-from ..base import AttachSpec, DataBreakpoint, Go, LaunchSpec
+from ..base import AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
-from .adapter import NativeAdapter
-from .looking import Frame
-from .machine import HEX, Watched
-from .process import REDIRECTED
-from .stopping import FROM_CORE
-from .talking import said_of
+from . import elf
+from .gdb_looking import GdbLooking
+from .gdb_machine import GdbMachine
+from .marks import Answers, Ask, Marks
+from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
+from .talking import done
 
+INSIDE = Path(__file__).with_name("gdb_inside")
+LOAD = (
+    "python import importlib.util, sys; "
+    "spec = importlib.util.spec_from_file_location('ocdb', {path!r}, submodule_search_locations=[{folder!r}]); "
+    "sys.modules['ocdb'] = importlib.util.module_from_spec(spec); spec.loader.exec_module(sys.modules['ocdb'])"
+)
+PRINTERS = "/usr/share/gdb/auto-load"
+"""Where a system keeps what shows the containers of C++."""
+QUIET = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGCHLD", "SIGCONT", "SIGWINCH", "SIGURG")
+"""Signals with which programs work: they are no crash, and go through."""
 SETTINGS = (
     f"set exec-wrapper /bin/sh -c '{REDIRECTED}' sh",
     "set debuginfod enabled off",
+    "set style enabled off",
+    "set tcp auto-retry off",
     "set unwind-on-signal on",
-    "set print elements 200",
-    "handle SIGTERM nostop noprint pass",
+    "set unwind-on-timeout on",
+    "set unwind-on-terminating-exception on",
+    "set print frame-arguments none",
+    "set breakpoint pending on",
+    "set confirm off",
+    f"add-auto-load-safe-path {PRINTERS}",
+    f"add-auto-load-scripts-directory {PRINTERS}",
+    f"handle {' '.join(QUIET)} nostop noprint pass",
 )
+SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
+STARTUP = "During startup program"
+GROUP = "functions"
 
 
-WATCH = {"write": "watch", "read": "rwatch", "readWrite": "awatch"}
-WATCHPOINT = re.compile(r"(Hardware (?:read |access \(read/write\) )?)?[Ww]atchpoint (\d+)")
-SLOW = "The processor cannot watch it: the program is watched step by step and runs much slower"
-BACK = {"stepBack": "reverse-next &", "reverseContinue": "reverse-continue &"}
-NO_HISTORY = ("no-history", "stopped")
-BEGAN = "This is where the recording began: there is nothing before it"
-ENDS = "This is where the recording ends: from here on the program runs on and is recorded"
-RECORDED = "The program is recorded from here on, and runs much slower"
+class GdbMarks(Marks):
+    """Decided inside gdb, where a step goes on past a breakpoint that does not stop."""
+
+    def __init__(self, ask: Ask, rebound: Callable[[int, Bound], None]) -> None:
+        super().__init__(ask, rebound)
+        self.hit: set[int] = set()
+        """those that made the program stop"""
+
+    def reached(self, ids: list[int]) -> list[int]:
+        hit, self.hit = self.hit, set()
+        return sorted(hit)
+
+    def _define(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
+        """Nothing is decided here."""
+
+    async def place_lines(self, path: str, wanted: list[DebuggerBreakpoint]) -> Answers:
+        return await self._place(path, [{**asdict(bp), "path": path} for bp in wanted])
+
+    async def place_functions(self, wanted: list[DebuggerBreakpoint]) -> Answers:
+        return await self._place(GROUP, [asdict(bp) for bp in wanted])
+
+    async def _place(self, group: str, wanted: list[dict[str, Any]]) -> Answers:
+        answer = await self._ask("ocdbAlways", {"method": "mark", "arguments": {"group": group, "wanted": wanted}})
+        return list(answer["breakpoints"])
+
+    def places(self, answer: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+        return tuple(answer.get("places") or super().places(answer))
+
+    async def hits(self) -> dict[int, int]:
+        counted = await self._ask("ocdbAlways", {"method": "hits"})
+        return {int(number): hits for number, hits in counted.items()}
 
 
-class GdbAdapter(NativeAdapter):
+class GdbAdapter(GdbLooking, GdbMachine):
     kind = "gdb"
-    more = NativeAdapter.more | {"instruction_steps"}
+    more = GdbMachine.more | {"exception_classes"}
 
-    def _reset(self) -> None:
-        super()._reset()
-        self._is_recording = self._goes_back = False
-        self._edge: str | None = None
-        """what there is to say about a stop at an end of the recording"""
+    _tells_when_begun = True
+
+    def _make_marks(self) -> Marks:
+        return GdbMarks(self._request, self._listener.on_rebound)
 
     def _find(self) -> tuple[list[str], dict[str, str]]:
         gdb = gdb_program.find(self._path)
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENCODE_"))
         }
-        environment |= {**gdb.environment, **gdb.python, "SHELL": "/bin/sh"}
+        environment |= {**gdb.environment, **gdb.python, "SHELL": "/bin/sh", "LC_ALL": "C.UTF-8"}
         return [*gdb.command, "-q", "-nx", "-i", "dap"], environment
 
     async def _prepare(self, program: str | None) -> None:
         for command in SETTINGS:
-            await self._command_line(command)
+            with contextlib.suppress(RelayError):  # some are newer than the oldest gdb that will do
+                await self._command_line(command)
+        await self._command_line(LOAD.format(path=str(INSIDE / "__init__.py"), folder=str(INSIDE)))
+        held = [INPUT, OUTPUT, ERRORS] if self._pipes is not None and self._server is None else []
+        await self._request("ocdb", {"method": "begin", "arguments": {"held": held}})
         if program is not None:
             # Now, so that breakpoints find their places before the program runs.
             await self._command_line(f"file {quoted(program)}")
@@ -65,7 +117,11 @@ class GdbAdapter(NativeAdapter):
         return str((await self._request("evaluate", {"expression": text, "context": "repl"}))["result"])
 
     def _launch_request(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        return "launch", {"args": spec.args, "cwd": spec.cwd, "env": environment}
+        found = elf.read(spec.target)
+        if spec.stop_on_entry and found is not None and found.is_stripped:
+            self._is_starting = True
+        request = {"args": spec.args, "cwd": spec.cwd, "env": environment, "stopOnEntry": self._is_starting}
+        return "launch", request
 
     def _core_request(self, spec: LaunchSpec) -> tuple[str, dict[str, Any]]:
         return "attach", {"coreFile": spec.core}
@@ -75,92 +131,52 @@ class GdbAdapter(NativeAdapter):
             return "attach", {"pid": spec.pid}
         return "attach", {"target": f"{spec.host}:{spec.port}"}
 
+    async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
+        """The shell that the server starts the program with is ours; the program gets the one of its environment."""
+        own = f"SHELL={shlex.quote(environment['SHELL'])}" if "SHELL" in environment else "unset SHELL"
+        wrapper = ["/bin/sh", "-c", shlex.quote(f"{own}; {REDIRECTED}"), "sh"]  # for a shell: it does not quote them
+        command = [gdb_program.find_server(self._path), "--once", "--wrapper", *wrapper, "--", "127.0.0.1:0"]
+        said = await self._start_server(
+            [*command, spec.target, *spec.args], {**environment, "SHELL": "/bin/sh"}, spec.cwd, SERVING
+        )
+        self._found_pid(int(said[1]))
+        return "attach", {"target": f"127.0.0.1:{said[2]}"}
+
     async def _exit_status(self, code: int | None) -> ExitStatus | None:
-        killed = (await self._request("evaluate", {"expression": "$_exitsignal", "context": "watch"}))["result"]
-        if killed.isdigit():
-            return ExitStatus.of(-int(killed))
-        return None if code is None else ExitStatus.of(code)
+        with contextlib.suppress(RelayError):
+            self._listener.on_hits(await self.hits())
+        for variable, sign in (("$_exitsignal", -1), ("$_exitcode", 1)):
+            found = (await self._request("evaluate", {"expression": variable, "context": "watch"}))["result"]
+            if found.isdigit():
+                return ExitStatus.of(sign * int(found))
+        return None  # gdb says 0 also of a program that it has lost
 
-    async def _signal(self, place: Frame) -> tuple[int | None, str | None]:
-        number = await self._value(place, "$_siginfo.si_signo")
-        if number is None or not number.isdigit():
-            return None, None
-        address = None
-        if int(number) in (4, 7, 8, 11):
-            address = await self._value(place, "$_siginfo._sifields._sigfault.si_addr")
-        return int(number), address
+    def _on_said(self, body: dict[str, Any]) -> None:
+        if STARTUP in body.get("output", ""):
+            self._startup_problem = f"The program could not be started: {body['output'].strip()}"
 
-    async def _value(self, place: Frame, expression: str) -> str | None:
-        try:
-            arguments = {"expression": expression, "frameId": place.id, "context": "watch"}
-            return str((await self._request("evaluate", arguments))["result"])
-        except RelayError:
-            return None
+    def _on_own(self, body: dict[str, Any]) -> None:
+        match body["kind"]:
+            case "begun":
+                done(self._started)
+            case "hit":
+                assert isinstance(self._marks, GdbMarks)
+                self._marks.hit.add(body["number"])
+            case "log":
+                self._listener.on_hits({body["number"]: body["hits"]})
+                self._listener.on_log(body["number"], body["text"])
+            case "condition_error":
+                self._listener.on_condition_error(body["number"], body["error"], False)
 
-    # Below the source.
+    async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        thrown = [{"number": rule.number, "exceptions": rule.exceptions} for rule in rules if "raised" in rule.filters]
+        answer = await self._request("ocdbAlways", {"method": "throws", "arguments": {"rules": thrown}})
+        self._throw_id = answer["id"]
 
-    async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
-        """DAP's own only goes forward."""
-        if offset < 0:
-            found = HEX.search(await self._command_line(f"x/{offset}i {address}"))
-            address, offset = found[0] if found else address, 0
-        return await super()._instructions(address, offset, count)
-
-    async def _begin_watching(self, frame: int, wanted: DataBreakpoint) -> tuple[Any, str | None]:
-        command = f"{WATCH[wanted.access]} {wanted.expression}"
-        if wanted.condition:
-            command += f" if {wanted.condition}"
-        arguments = {"expression": command, "frameId": self._frame(frame).id, "context": "repl"}
-        try:
-            said = str((await self._request("evaluate", arguments))["result"])
-        except RelayError as error:
-            raise RelayError("EVALUATE_ERROR", said_of(error) or error.message) from error
-        made = WATCHPOINT.search(said)
-        if made is None:
-            raise RelayError("EVALUATE_ERROR", said.strip() or "gdb did not say why")
-        return int(made[2]), None if made[1] else SLOW
-
-    async def _unwatch(self, watched: Watched) -> None:
-        await self._command_line(f"delete {watched.id}")
-
-    async def record(self, enabled: bool) -> dict[str, Any]:
-        if self._is_core:
-            raise RelayError("NOT_SUPPORTED", FROM_CORE)
-        if enabled == self._is_recording:
-            return {"recording": enabled}
-        try:
-            await self._command_line("record full" if enabled else "record stop")
-        except RelayError as error:
-            raise RelayError("NOT_SUPPORTED", f"gdb cannot record here: {said_of(error) or error.message}") from error
-        self._is_recording = enabled
-        return {"recording": enabled, "message": RECORDED if enabled else None}
-
-    async def reverse(self, kind: str, thread_id: int, go: Go | None = None) -> None:
-        if not self._is_recording:
-            raise RelayError(
-                "INVALID_SESSION_STATE",
-                "There is nothing to go back in: the program is not being recorded",
-                suggestion="POST /sessions/{id}/record, let the program run on, then go back",
-            )
-        await self._go(kind, thread_id, go)
-
-    async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
-        """gdb goes back by commands of its own: its DAP has no word for that."""
-        self._goes_back = command in BACK
-        if not self._goes_back:
-            await super()._send_off(command, arguments)
-            return
-        await self._request("evaluate", {"expression": BACK[command], "context": "repl"})
-
-    def _on_stopped(self, body: dict[str, Any]) -> None:
-        if self._is_recording and body["reason"] in NO_HISTORY:
-            self._edge = BEGAN if self._goes_back else ENDS
-            body = {**body, "reason": "step"}
-        super()._on_stopped(body)
-
-    def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
-        note, self._edge = self._edge, None
-        super()._tell(reason, thread_id, numbers, **({"note": note} if note else {}), **more)
+    def _reason(self, body: dict[str, Any]) -> str:
+        ids = body.get("hitBreakpointIds") or []
+        self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
+        return "exception" if self._stopped_at_throw else super()._reason(body)
 
     async def _go_free(self) -> None:
         await self._command_line("detach")

@@ -6,18 +6,19 @@ import asyncio
 import contextlib
 import os
 import re
-import signal
 from typing import Any
 
 from ...errors import RelayError
-from ..base import AttachSpec, ExceptionRule, LaunchSpec
+from ..base import AttachSpec, Go, LaunchSpec, StopEvent
 from ..processes import ExitStatus
 from ..watched import Watched
 from . import elf, lldb_program
-from .adapter import GRACE, NativeAdapter
-from .lldb_looking import LldbLooking
+from .adapter import NativeAdapter
+from .lldb_machine import WATCHPOINT
 from .lldb_marks import LldbMarks
+from .lldb_throws import DESCRIPTION, LldbThrows
 from .process import ERRORS, INPUT, OUTPUT, Helper
+from .talking import GRACE
 
 SETTINGS = (
     "settings set target.inherit-env false",
@@ -33,16 +34,27 @@ CONNECTED = (
     "platform shell true",
 )
 """Until lldb has noticed that it is connected, it refuses to launch; the second is for an lldb without Python."""
+COMMANDS = {
+    ("continue", "line"): "thread continue",
+    ("next", "line"): "thread step-over --run-mode this-thread",
+    ("stepIn", "line"): "thread step-in --run-mode this-thread",
+    ("stepOut", "line"): "thread step-out --run-mode this-thread",
+    ("next", "instruction"): "thread step-inst-over",
+    ("stepIn", "instruction"): "thread step-inst",
+    ("stepOut", "instruction"): "thread step-out --run-mode this-thread",
+}
+"""How one thread goes on while the others stay, or by one instruction."""
+ALL_THREADS = "script [thread.Resume() for thread in lldb.debugger.GetSelectedTarget().process]"
 PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
+SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
-SIGNAL = re.compile(r"^signal (\w+)")
-ADDRESS = re.compile(r"fault address[:=]? (0x[0-9a-f]+)")
 
 
-class LldbAdapter(LldbLooking, NativeAdapter):
+class LldbAdapter(LldbThrows, NativeAdapter):
     kind = "lldb"
+    more = NativeAdapter.more | {"instruction_steps", "exception_classes"}
     _marks: LldbMarks
 
     def _reset(self) -> None:
@@ -51,6 +63,10 @@ class LldbAdapter(LldbLooking, NativeAdapter):
         """why each thread halted, in lldb's words"""
         self._together: list[dict[str, Any]] = []
         """stops of other threads, at the same moment as the one that is being told"""
+        self._stepping: int | None = None
+        """the thread that a step was asked of"""
+        self._others_wait = False
+        """a thread was let go alone, after which lldb holds the others until told otherwise"""
         self._inner_server: Watched | None = None
         """the lldb-server that lldb-dap has started for itself"""
 
@@ -103,30 +119,12 @@ class LldbAdapter(LldbLooking, NativeAdapter):
 
     async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """The server starts the program when it is told to, since only so it can be given streams."""
-        port = await self._start_server()
-        connect = f"process connect --plugin gdb-remote connect://127.0.0.1:{port}"
+        server = [lldb_program.find_server(self._path), "gdbserver", "--pipe", "3", "127.0.0.1:0"]
+        _, own = self._find()
+        said = await self._start_server(["/bin/sh", "-c", 'exec "$@" 3>&2', "sh", *server], own, "/", PORT)
+        connect = f"process connect --plugin gdb-remote connect://127.0.0.1:{said[1]}"
         assert self._server is not None
         return "launch", self._launching(spec, environment, self._server, connect, *CONNECTED)
-
-    async def _start_server(self) -> int:
-        found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-        def listen(text: str) -> None:
-            match = PORT.search(server.said)
-            if match and not found.done():
-                found.set_result(int(match[1]))
-
-        command = [lldb_program.find_server(self._path), "gdbserver", "--pipe", "3", "127.0.0.1:0"]
-        shell = ["/bin/sh", "-c", 'exec "$@" 3>&2', "sh", *command]
-        _, environment = self._find()
-        server = Helper(shell, environment, self._session_id, self._server_streams, self._server_ended)
-        server.on_said = listen
-        self._server = server
-        either: list[asyncio.Future[Any]] = [found, server.ended]
-        await asyncio.wait(either, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
-        if not found.done():
-            raise RelayError("LAUNCH_FAILED", f"lldb-server does not listen: {server.said[-500:]}".strip())
-        return found.result()
 
     def _core_request(self, spec: LaunchSpec) -> tuple[str, dict[str, Any]]:
         return "attach", {**self._common(spec.target), "coreFile": spec.core}
@@ -153,20 +151,43 @@ class LldbAdapter(LldbLooking, NativeAdapter):
         if body["reason"] == "exception" and description.startswith("signal SIGSTOP"):
             is_ours = self._is_pausing or self._is_starting
             return "pause" if is_ours else "exception"
+        if WATCHPOINT.match(description):
+            return "data breakpoint"
         return super()._reason(body)
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         self._described[body["threadId"]] = str(body.get("description") or "")
         if body.get("preserveFocusHint"):
             return  # of another thread: `_look_closer` asks which of these are new
+        if body["reason"] == "step" and self._stepping is None and not self._is_starting:
+            # The end of a step of another thread that something else had cut short.
+            self._is_running = False
+            self._spawn(self._go_on_quietly(body["threadId"]))
+            return
         ids = body.get("hitBreakpointIds") or []
         is_quiet = self._asides or self._halting is not None or self._is_ending or self._is_core
+        self._thrown = None
+        if not is_quiet and body.get("description") == DESCRIPTION:
+            self._is_running = False
+            self._spawn(self._on_throw(body))
+            return
         if is_quiet or not (self._has_threads() or (ids and not self._marks.is_alone)):
             self._marks.count(ids)
             super()._on_stopped(body)
             return
         self._is_running = False
         self._spawn(self._look_closer(body))
+
+    async def _on_throw(self, body: dict[str, Any]) -> None:
+        is_wanted = True
+        with contextlib.suppress(RelayError):
+            is_wanted = await self._look_at_throw(body["threadId"])
+        if self._is_over or self._is_running:
+            return
+        if is_wanted:
+            super()._on_stopped(body)
+        else:
+            await self._go_on_quietly(body["threadId"])
 
     def _has_threads(self) -> bool:
         if self.pid is None:
@@ -194,30 +215,62 @@ class LldbAdapter(LldbLooking, NativeAdapter):
         if not self._is_over and not self._is_running:
             super()._on_stopped(body)
 
-    def _tell(self, reason: str, thread_id: int, numbers: list[int]) -> None:
-        super()._tell(reason, thread_id, numbers)
+    def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
+        if self._stepping == thread_id and reason != "step":
+            self._require_talk().send("evaluate", {"expression": "thread plan discard 1", "context": "repl"})
+        self._stepping = None
+        super()._tell(reason, thread_id, numbers, **more)
         together, self._together = self._together, []
         for body in together:
-            self._spawn(self._tell_also(body, self._stops))
+            self._spawn(self._tell_also(body))
 
-    async def _tell_also(self, body: dict[str, Any], stops: int) -> None:
+    async def _tell_also(self, body: dict[str, Any]) -> None:
         """A stop of another thread: what it is about was hit, whatever else happened."""
         stopping = []
         with contextlib.suppress(RelayError):
-            for number in self._marks.numbers(body["hitBreakpointIds"]):
+            for number in self._marks.reached(body["hitBreakpointIds"]):
                 if number > 0 and await self._wants_stop(number, body["threadId"]):
                     stopping.append(number)
         if stopping and not self._is_running and not self._is_over:
-            NativeAdapter._tell(self, "breakpoint", body["threadId"], stopping)
+            self._stops += 1
+            self._listener.on_stopped(
+                StopEvent("breakpoint", body["threadId"], hit_numbers=stopping, number=self._stops, after=self._serial)
+            )
+
+    async def _go(self, command: str, thread_id: int, go: Go | None, granularity: str = "line") -> None:
+        self._stepping = None if command == "continue" else thread_id
+        self._together = []
+        await super()._go(command, thread_id, go, granularity)
+
+    async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
+        """lldb-dap lets all threads go, by lines; the rest, only lldb's own commands do."""
+        if self._others_wait:
+            self._others_wait = False
+            await self._line(ALL_THREADS)
+        alone, granularity = arguments["singleThread"], arguments.get("granularity", "line")
+        if not alone and (granularity == "line" or command not in ("next", "stepIn")):
+            await super()._send_off(command, arguments)
+            return
+        self._others_wait = command == "continue"
+        index = await self._marks.index_of(arguments["threadId"])
+        said = await self._line(f"{COMMANDS[command, granularity]} {index}")
+        if "error:" in said:
+            raise RelayError("DEBUGPY_ERROR", f"lldb refused {command}: {said.strip()}")
 
     async def _go_on_quietly(self, thread_id: int) -> None:
         if self._together and not self._is_ending:
-            await self._judge(self._together.pop(0))
+            other = self._together.pop(0)
+            await self._judge("breakpoint", other["threadId"], self._marks.reached(other["hitBreakpointIds"]))
+            return
+        if self._stepping == thread_id and not self._is_ending and await self._has_stepped():
+            await self._travel(thread_id)
             return
         await super()._go_on_quietly(thread_id)
 
-    def _set_exceptions(self, rules: list[ExceptionRule]) -> tuple[list[str], list[dict[str, Any]]]:
-        return (["cpp_throw"] if any("raised" in rule.filters for rule in rules) else []), []
+    async def _has_stepped(self) -> bool:
+        """Whether a step was over when it came to a breakpoint, which is all that lldb says then."""
+        plans = await self._line("thread plan list")
+        return "Element 1:" not in plans.partition("Active plan stack:")[2].partition("plan stack:")[0]
 
     # The end.
 
@@ -228,9 +281,14 @@ class LldbAdapter(LldbLooking, NativeAdapter):
             return ExitStatus.of(-int(packets[-1][1], 16))
         return await super()._exit_status(code)
 
+    async def _without_server(self) -> None:
+        """There is one behind lldb-dap, too, when nobody has asked for it."""
+        await asyncio.wait([self._ended], timeout=0.5)
+        self._finish(lambda: self._listener.on_lost(SERVER_DIED))
+
     async def _on_exited(self, code: int | None) -> None:
         if code == NO_CONNECTION and not self._is_detached:
-            self._finish(lambda: self._listener.on_lost(f"the debug server ({SERVER}) ended unexpectedly"))
+            self._finish(lambda: self._listener.on_lost(SERVER_DIED))
             return
         await super()._on_exited(code)
 
@@ -246,9 +304,6 @@ class LldbAdapter(LldbLooking, NativeAdapter):
         if self._helper is not None:
             await self._helper.end()
         await super()._close()
-
-
-SERVER = "lldb-server"
 
 
 def _taken(ids: list[int], fresh: dict[int, int]) -> list[int]:
@@ -267,11 +322,3 @@ def _parent_or_tracer(pid: int) -> int | None:
                 return int(line.split()[1]) or None
     return None
 
-
-def signal_of(description: str) -> tuple[int | None, str | None]:
-    """The number of a signal in lldb's words for a stop, and the address that it is about."""
-    found = SIGNAL.match(description)
-    if found is None or found[1] not in signal.Signals.__members__:
-        return None, None
-    address = ADDRESS.search(description)
-    return int(signal.Signals[found[1]]), address[1] if address else None

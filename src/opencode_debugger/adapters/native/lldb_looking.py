@@ -1,17 +1,38 @@
-"""What is different when lldb looks into a program: expressions that run code, assignments, memory."""
+"""What is different when lldb looks into a program: expressions that run code, assignments, scopes."""
 
 from __future__ import annotations
 
 import re
+import signal
+import time
+from typing import Any
 
-from .looking import Looking
+from ...errors import RelayError
+from ..base import Frames
+from .looking import ERROR_LIMIT, Frame, Inside, Looking
+from .rows import Row, clipped
+from .talking import GRACE
 
-RESULT = re.compile(r"^\((.+?)\) (\$\d+) = ", re.MULTILINE)
-DIAGNOSTIC = re.compile(r"^error: (?:<user expression \d+>:(\d+):(\d+): )?(.*)", re.MULTILINE)
-SYNTAX = re.compile(r"^(expected|extraneous|unterminated|missing|invalid (digit|suffix|preprocessing)|unexpected)\b")
+LOCALS = 1
+SCOPES = 3
+"""References up to this are those of the scopes, whichever frame's were asked for last."""
+RESULT = re.compile(r"^\(.*?\) (\$\w+) = ", re.MULTILINE)
+RETURNED = re.compile(r"^Return value: \(.*?\) (\$\w+) = ", re.MULTILINE)
+DIAGNOSTIC = re.compile(r"^(?:error: )?(?:<user expression \d+>:(\d+):(\d+): )?(.*)")
+SYNTAX = re.compile(r"(expected|extraneous|unterminated|missing|unexpected|invalid (digit|suffix|preprocessing))\b")
+WORDY = re.compile(r"^(supposed to interpret, but failed: |Couldn't apply expression side effects : )")
+SIZE = re.compile(r"size=\d+")
+SHOWN, MOST_OPENED = 10, 20
+"""Elements that are shown of a container, and containers of a listing."""
+QUALIFIERS = re.compile(r"( const| volatile| &&?| \[.*\])+$")
+UNNAMED = "___lldb_unnamed_symbol"
+"""What lldb calls functions without a name."""
 CUT_SHORT = "Execution was interrupted"
 NO_RESULT = "unknown error"
-"""What lldb-dap makes of an expression without a value."""
+"""What lldb-dap makes of an expression that has no value."""
+VOID: dict[str, Any] = {"result": "", "type": "void", "variables_reference": 0, "presentation_hint": None}
+SIGNAL = re.compile(r"^signal (\w+)")
+ADDRESS = re.compile(r"fault address[:=]? (0x[0-9a-f]+)")
 
 
 class LldbLooking(Looking):
@@ -21,3 +42,210 @@ class LldbLooking(Looking):
         """What a command of lldb's own prints."""
         body = await self._request("evaluate", {"expression": command, "context": "repl"})
         return without_echo(str(body["result"]))
+
+    def _told(self, thread_id: int, frames: Frames) -> Frames:
+        for frame in frames:
+            where = frame.get("instructionPointerReference")
+            frame["instructionPointerReference"] = where and where.lower()
+            frame["name"] = "" if frame["name"].startswith(UNNAMED) else short_name(frame["name"])
+        return super()._told(thread_id, frames)
+
+    # Scopes and frames are chosen by the request before: the two are sent together, so that nothing comes between.
+
+    def _choose(self, frame: int) -> None:
+        self._require_talk().send("scopes", {"frameId": self._frame(frame).id})
+
+    async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
+        if inside.reference <= SCOPES:
+            self._choose(inside.frame)
+        rows = await super()._variables(inside, start, count)
+        for made in [made for made in rows if SIZE.fullmatch(made.get("value") or "")][:MOST_OPENED]:
+            made["value"] = await self._opened(made["value"], made["variables_reference"])
+        return rows
+
+    async def _opened(self, value: str, reference: int) -> str:
+        """lldb tells of a container only how much is in it: with what comes first."""
+        inside = self._inside.get(reference)
+        if inside is None or value == "size=0":
+            return value
+        listed = await super()._variables(inside, 0, SHOWN)
+        shown = ", ".join(each.get("value") or "" for each in listed[:SHOWN])
+        return f"{value} {{{shown}{', ...' if inside.indexed > SHOWN else ''}}}"
+
+    async def _locals(self, frame: int, scopes: tuple[str, ...] = ("Arguments", "Locals")) -> list[Row]:
+        return await self._variables(Inside(LOCALS, frame))
+
+    async def _command(self, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        self._require_talk().send("scopes", {"frameId": place.id})
+        answer = await super()._command(place, text, limit, timeout)
+        if isinstance(answer.get("result"), str):
+            answer["result"] = without_echo(answer["result"])
+        return answer
+
+    async def _returned(self, frame: int, limit: int) -> Row | None:
+        place = self._frame(frame)
+        if self._left is None or not self._described.get(place.thread, "").startswith("step out"):
+            return None
+        self._require_talk().send("scopes", {"frameId": place.id})
+        kept = RETURNED.search(await self._line("thread info"))
+        if kept is None:
+            return None
+        answer = await self._read_value(frame, place, kept[1], limit, self._timeout)
+        return {"name": "(return)", "value": answer.pop("result"), **answer, "function": self._left}
+
+    # Expressions.
+
+    async def _evaluated(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        """What runs code of the program may take its time only as a command."""
+        if self.has_side_effects(text):
+            return await self._executed(frame, place, text, limit, timeout)
+        return await self._read_value(frame, place, text, limit, timeout)
+
+    async def _read_value(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        answer = await super()._evaluated(frame, place, text, limit, timeout)
+        if answer.get("error") == NO_RESULT:
+            return dict(VOID)
+        if SIZE.fullmatch(answer.get("result") or ""):
+            answer["result"] = clipped(await self._opened(answer["result"], answer["variables_reference"]), limit)[0]
+        return answer
+
+    async def _executed(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        begun = time.monotonic()
+        command = f"expression --timeout {int(timeout * 1e6)} -- {' '.join(text.splitlines())}"
+        self._require_talk().send("scopes", {"frameId": place.id})
+        try:
+            body = await self._contained("evaluate", {"expression": command, "context": "repl"}, timeout + GRACE)
+        except RelayError as error:
+            return self._failed(error, text)
+        said = without_echo(str(body["result"]))
+        kept = RESULT.search(said)
+        if kept is not None:
+            return await self._read_value(frame, place, kept[1], limit, timeout)
+        if "error:" not in said:
+            return dict(VOID)
+        if CUT_SHORT in said and time.monotonic() - begun >= timeout:
+            return {"timed_out": True}
+        return _problem(said, text)
+
+    def _failed(self, error: RelayError, text: str) -> dict[str, Any]:
+        said = error.details.get("said")
+        if said is None or error.details.get("timed_out"):
+            return super()._failed(error, text)
+        return _problem(said, text)
+
+    async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
+        """lldb completes commands, of which this one takes an expression."""
+        command = "expression -- "
+        return await super()._completions(place, command + typed, column + len(command))
+
+    # Assignments: by expressions, since lldb-dap's own take nothing but numbers.
+
+    async def set_variable(
+        self, frame: int, reference: int, name: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        inside = self._inside.get(reference)
+        if inside is None:
+            return {"missing": "reference"}
+        if inside.reference <= SCOPES:
+            self._choose(inside.frame)
+        listed = (await self._request("variables", {"variablesReference": inside.reference}))["variables"]
+        found = next((each for each in listed if each["name"] == name), None)
+        if found is None:
+            return {"missing": "name", "is_global": False}
+        before = {"value": found.get("value"), "type": found.get("type")}
+        target = found.get("evaluateName") or name
+        return await self._assigned(frame, inside, name, target, before, value, limit, timeout)
+
+    async def set_expression(
+        self, frame: int, expression: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        before = await self._evaluated(frame, self._frame(frame), expression, limit, timeout)
+        if before.get("error") or before.get("syntax_error") or before.get("timed_out"):
+            return before | {"part": "expression"}
+        old = {"value": before["result"], "type": before["type"]}
+        return await self._assigned(frame, None, expression, f"({expression})", old, value, limit, timeout)
+
+    async def _assigned(
+        self,
+        frame: int,
+        inside: Inside | None,
+        name: str,
+        target: str,
+        before: dict[str, Any],
+        value: str,
+        limit: int,
+        timeout: float,
+    ) -> dict[str, Any]:
+        place = self._frame(frame)
+        checked = await self._evaluated(frame, place, f"({value})", limit, timeout)
+        if checked.get("error") or checked.get("syntax_error") or checked.get("timed_out"):
+            return checked | {"part": "value"}
+        done = await self._executed(frame, place, f"{target} = ({value})", limit, timeout)
+        if done.get("error") and inside is not None and await self._set_raw(inside, name, checked["result"]):
+            done = {}
+        if done.get("error") or done.get("syntax_error") or done.get("timed_out"):
+            return done | {"part": "value"}
+        now = await self._read_value(frame, place, target, limit, timeout)
+        made = {"name": name, "value": now.pop("result", value), **now}
+        return {**made, "old": before["value"], "old_type": before["type"], "taken": True}
+
+    async def _set_raw(self, inside: Inside, name: str, value: str) -> bool:
+        """A register, or an element that has no name in the language."""
+        if inside.reference <= SCOPES:
+            self._choose(inside.frame)
+        arguments = {"variablesReference": inside.reference, "name": name, "value": value}
+        try:
+            await self._request("setVariable", arguments)
+        except RelayError:
+            return False
+        return True
+
+    # Signals.
+
+    async def _signal(self, place: Frame) -> tuple[int | None, str | None]:
+        description = self._described.get(place.thread, "")
+        found, address = SIGNAL.match(description), ADDRESS.search(description)
+        if found is None or found[1] not in signal.Signals.__members__:
+            return None, None
+        return int(signal.Signals[found[1]]), address[1] if address else None
+
+
+def without_echo(text: str) -> str:
+    """lldb-dap repeats each command before what it prints."""
+    return text.partition("\n")[2] if text.startswith("(lldb) ") else text
+
+
+def short_name(name: str) -> str:
+    """Of a C++ function, without its parameters and without what a template returns."""
+    bare = QUALIFIERS.sub("", name)
+    if not bare.endswith(")"):
+        return name
+    depth, start = 0, len(bare)
+    while start and (depth or start == len(bare)):
+        start -= 1
+        depth += {")": 1, "(": -1}.get(bare[start], 0)
+    head = bare[:start]
+    return (head if "operator" in head else _last_word(head)) or name
+
+
+def _last_word(text: str) -> str:
+    """Behind the last space that is not inside of brackets."""
+    depth, start = 0, 0
+    for place, char in enumerate(text):
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(char, 0)
+        if char == " " and not depth:
+            start = place + 1
+    return text[start:]
+
+
+def _problem(said: str, text: str) -> dict[str, Any]:
+    first = DIAGNOSTIC.match(said.strip())
+    assert first is not None
+    message = WORDY.sub("", first[3])[:ERROR_LIMIT]
+    if not first[1] or not SYNTAX.match(message):
+        return {"result": None, "type": None, "error": message, "traceback": None}
+    lines = text.splitlines() or [""]
+    line, offset = int(first[1]), int(first[2])
+    if line > len(lines):  # behind its end
+        line, offset = len(lines), len(lines[-1]) + 1
+    return {"syntax_error": {"message": message, "line": line, "offset": offset, "text": text[:500]}}

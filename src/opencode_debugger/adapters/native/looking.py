@@ -56,12 +56,19 @@ class Looking(Talking):
         super().__init__(session_id, listener, timeout, launch_timeout, path)
         self._frames: Handles[Frame] = Handles(1)
         self._inside: Handles[Inside] = Handles(1000)
+        self._generation = 0
+        """counts how often the program went on"""
+        self._left: str | None = None
+        """the function that was stepped out of"""
+        self._tops: dict[int, str] = {}
+        """by thread: the function in which it was seen last"""
 
     @property
     def _is_halted(self) -> bool:
         return not self._is_running
 
     def _forget_places(self) -> None:
+        self._generation += 1
         self._frames.clear()
         self._inside.clear()
 
@@ -98,20 +105,22 @@ class Looking(Talking):
 
     def _told(self, thread_id: int, frames: Frames) -> Frames:
         """With ids of ours, and only paths that lead somewhere."""
-        told = []
+        told: Frames = []
         for level, frame in enumerate(frames):
             path = (frame.get("source") or {}).get("path") or ""
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
                 "name": frame["name"] or frame.get("instructionPointerReference") or "??",
-                "line": frame["line"] if path else 0,
-                "column": frame["column"],
+                "line": frame["line"] if os.path.isabs(path) else 0,
+                "column": frame["column"] or 1,
                 "source": {"path": path} if os.path.isabs(path) else None,
                 "address": frame.get("instructionPointerReference"),
             }
             if not os.path.isfile(path):
                 made["presentationHint"] = "subtle"
             told.append(made)
+        if told:
+            self._tops[thread_id] = told[0]["name"]
         return told
 
     async def own_threads(self) -> list[int]:
@@ -141,10 +150,7 @@ class Looking(Talking):
         reference, named = variable.get("variablesReference") or 0, variable.get("namedVariables") or 0
         indexed = variable.get("indexedVariables") or 0
         number = self._inside.add(Inside(reference, frame, named, indexed)) if reference else 0
-        made = row(variable.get("name", ""), variable.get(value), variable.get("type"), number, named, indexed)
-        if variable.get("memoryReference"):
-            made["memory_reference"] = variable["memoryReference"]
-        return made
+        return row(variable.get("name", ""), variable.get(value), variable.get("type"), number, named, indexed)
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         arguments = {"variablesReference": inside.reference, "start": start, "count": count}
@@ -163,12 +169,12 @@ class Looking(Talking):
         else:
             rows = await self._variables(inside)
             rows, total = _selected(rows, page, bool(inside.indexed), start, count)
-        return answer | _paged(rows, total, start, page)
+        return answer | paged(rows, total, start, page)
 
     async def locals(self, frame: int, page: dict[str, Any]) -> dict[str, Any]:
         start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
         rows, total = _selected(await self._locals(frame), page, False, start, count)
-        return _paged(rows, total, start, page)
+        return paged(rows, total, start, page)
 
     async def _locals(self, frame: int, scopes: tuple[str, ...] = ("Arguments", "Locals")) -> list[Row]:
         """Of all these scopes; an inner variable hides an outer one of the same name."""
@@ -209,7 +215,7 @@ class Looking(Talking):
             body = await self._contained("evaluate", arguments, timeout)
         except RelayError as error:
             return self._failed(error, text)
-        return _as_result(shortened(self._row(body, frame, "result"), limit))
+        return as_result(shortened(self._row(body, frame, "result"), limit))
 
     async def _command(self, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
         """A command of the debugger's own; what it prints is the result."""
@@ -218,7 +224,7 @@ class Looking(Talking):
             body = await self._contained("evaluate", arguments, timeout)
         except RelayError as error:
             return self._failed(error, text)
-        return _as_result(shortened(row("", body["result"], None), limit))
+        return as_result(shortened(row("", body["result"], None), limit))
 
     def _failed(self, error: RelayError, text: str) -> dict[str, Any]:
         """What the debugger has against an expression is an answer; that it is gone or stuck is not."""
@@ -227,6 +233,9 @@ class Looking(Talking):
         said = error.details.get("said")
         if said is None:
             raise error
+        return self._refused(said, text)
+
+    def _refused(self, said: str, text: str) -> dict[str, Any]:
         if self._is_syntax_error(said):
             problem = {"message": said[:ERROR_LIMIT], "line": 1, "offset": 1, "text": text[:500]}
             return {"syntax_error": problem}
@@ -236,10 +245,8 @@ class Looking(Talking):
         return "syntax error" in said
 
     async def watch(self, frame: int, expressions: list[str], limit: int) -> list[dict[str, Any]]:
-        most = min(VALUE_LIMIT, max(1, limit // max(1, len(expressions))))
-        return [
-            _watched(await self._evaluated(frame, self._frame(frame), each, most, VALUES), most) for each in expressions
-        ]
+        most, place = min(VALUE_LIMIT, max(1, limit // max(1, len(expressions)))), self._frame(frame)
+        return [watched_row(await self._evaluated(frame, place, each, most, VALUES), most) for each in expressions]
 
     async def hover(self, frame: int, limit: int, timeout: float, **what: Any) -> dict[str, Any]:
         expression = what.get("expression")
@@ -314,10 +321,10 @@ class Looking(Talking):
         number, address = await self._signal(place)
         if number is None:
             return None
-        name, message = _signal_text(number)
+        name, message = signal_text(number)
         if address is not None:
             message += f" at address {address}"
-        trace = _backtrace(await self._stack(place.thread, MOST_FRAMES))
+        trace = backtrace(await self._stack(place.thread, MOST_FRAMES))
         return {
             "type": name,
             "full_type": name,
@@ -379,7 +386,7 @@ def _selected(rows: list[Row], page: dict[str, Any], is_indexed: bool, start: in
     return rows[start : start + count], len(rows)
 
 
-def _paged(rows: list[Row], total: int, start: int, page: dict[str, Any]) -> dict[str, Any]:
+def paged(rows: list[Row], total: int, start: int, page: dict[str, Any]) -> dict[str, Any]:
     if page.get("summary"):
         for made in rows:
             made.pop("value", None)
@@ -390,12 +397,12 @@ def _paged(rows: list[Row], total: int, start: int, page: dict[str, Any]) -> dic
     return {"variables": rows, "total": total, "has_more": bool(rows) and start + len(rows) < total}
 
 
-def _as_result(made: Row) -> dict[str, Any]:
+def as_result(made: Row) -> dict[str, Any]:
     del made["name"]
     return {"result": made.pop("value", ""), **made, "presentation_hint": None}
 
 
-def _watched(answer: dict[str, Any], limit: int) -> dict[str, Any]:
+def watched_row(answer: dict[str, Any], limit: int) -> dict[str, Any]:
     if answer.get("timed_out"):
         return {"error": "timed out"}
     problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
@@ -405,14 +412,14 @@ def _watched(answer: dict[str, Any], limit: int) -> dict[str, Any]:
     return made | {name: value for name, value in answer.items() if value is not None}
 
 
-def _signal_text(number: int) -> tuple[str, str]:
+def signal_text(number: int) -> tuple[str, str]:
     try:
         return signal.Signals(number).name, signal.strsignal(number) or ""
     except ValueError:
         return f"signal {number}", signal.strsignal(number) or ""
 
 
-def _backtrace(frames: Frames) -> str:
+def backtrace(frames: Frames) -> str:
     lines = []
     for level, frame in enumerate(frames[:100]):
         source = frame.get("source")

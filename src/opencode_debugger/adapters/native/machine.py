@@ -114,8 +114,11 @@ class Machine(Ending):
         ]
 
     async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
-        arguments = {"memoryReference": address, "instructionOffset": offset, "instructionCount": count}
-        return list((await self._request("disassemble", arguments))["instructions"])
+        skipped = max(0, offset)  # here, because debuggers count bytes instead of instructions
+        arguments = {"memoryReference": address, "instructionCount": skipped + count}
+        if offset < 0:
+            arguments["instructionOffset"] = offset
+        return list((await self._request("disassemble", arguments))["instructions"])[skipped:]
 
     # Values that are watched.
 

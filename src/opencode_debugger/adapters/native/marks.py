@@ -194,12 +194,12 @@ class Marks:
             self._told[bp.number] = bound
             self._rebound(bp.number, bound)
 
-    def numbers(self, ids: list[int]) -> list[int]:
-        """Whose breakpoints these are."""
+    def reached(self, ids: list[int]) -> list[int]:
+        """Whose breakpoints these are, at a stop."""
         found = {self._marked[id].number for id in ids if id in self._marked and id not in self._elsewhere}
         return sorted(found)
 
-    def hits(self) -> dict[int, int]:
+    async def hits(self) -> dict[int, int]:
         return {number: rule.hits for number, rule in self.rules.items()}
 
 

@@ -34,24 +34,23 @@ class Stopping(Looking):
         if self._asides:
             return
         self._is_running = False
+        numbers = self._marks.reached(body.get("hitBreakpointIds") or [])
         if self._halting is not None:
             done(self._halting)
         elif self._is_ending:
             self._spawn(self._go_on_quietly(body["threadId"]))
         elif self._reason(body) == "data breakpoint":
             self._spawn(self._on_data(body))
-        elif self._is_plain(body):
-            self._tell(self._reason(body), body["threadId"], self._marks.numbers(body.get("hitBreakpointIds") or []))
+        elif self._is_plain(self._reason(body), numbers):
+            self._tell(self._reason(body), body["threadId"], numbers)
         else:
-            self._spawn(self._judge(body))
+            self._spawn(self._judge(self._reason(body), body["threadId"], numbers))
 
-    def _is_plain(self, body: dict[str, Any]) -> bool:
+    def _is_plain(self, reason: str, numbers: list[int]) -> bool:
         """Nothing to think about: it is what it seems."""
-        numbers = self._marks.numbers(body.get("hitBreakpointIds") or [])
         special = any(number in self._marks.rules or number in (VISIT, ENTRY) for number in numbers)
         is_own = self._is_starting or self._stops_on_entry or self._journeys.current is not None
-        missed = bool(body.get("hitBreakpointIds")) and not numbers
-        return not (special or is_own or missed)
+        return not (special or is_own) and (reason != "breakpoint" or bool(numbers))
 
     async def _on_data(self, body: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -66,45 +65,45 @@ class Stopping(Looking):
             StopEvent(reason, thread_id, hit_numbers=numbers, number=self._stops, after=self._serial, **more)
         )
 
-    async def _judge(self, body: dict[str, Any]) -> None:
+    async def _judge(self, reason: str, thread_id: int, numbers: list[int]) -> None:
         """Whether anybody is told of a stop; else the program goes on."""
-        reason, thread_id = self._reason(body), body["threadId"]
-        ids = body.get("hitBreakpointIds") or []
         try:
-            if self._is_starting and not ids and reason != "exception":
+            if self._is_starting and not numbers and reason != "exception":
                 await self._arrived_at_start(thread_id)
-                return
-            self._is_starting = False
-            numbers = self._marks.numbers(ids)
-            if self._stops_on_entry:
-                self._stops_on_entry = False
-                await self._marks.entered()
-                numbers = [number for number in numbers if number != ENTRY]
-                stopping = [number for number in numbers if await self._wants_stop(number, thread_id)]
-                self._tell("entry" if reason in ("breakpoint", "entry") else reason, thread_id, stopping)
-                return
-            stopping = [number for number in numbers if number and await self._wants_stop(number, thread_id)]
-            if stopping or (reason != "breakpoint" and reason != "step"):
-                self._tell(reason, thread_id, stopping)
-            elif VISIT in numbers:
-                self._tell("run_to", thread_id, [])
-            elif self._is_pausing:
-                self._tell("pause", thread_id, [])
-            elif reason == "step":
-                await self._travel(thread_id)
-            elif ids:
-                await self._go_on_quietly(thread_id)
+            elif self._stops_on_entry:
+                await self._arrived_at_entry(reason, thread_id, numbers)
             else:
-                self._tell(reason, thread_id, [])
+                await self._decide(reason, thread_id, numbers)
         except RelayError:
             if not self._is_over:
                 self._tell(reason, thread_id, [])
+
+    async def _decide(self, reason: str, thread_id: int, numbers: list[int]) -> None:
+        self._is_starting = False
+        stopping = [number for number in numbers if number > 0 and await self._wants_stop(number, thread_id)]
+        if stopping or reason not in ("breakpoint", "step"):
+            self._tell(reason, thread_id, stopping)
+        elif VISIT in numbers:
+            self._tell("run_to", thread_id, [])
+        elif self._is_pausing:
+            self._tell("pause", thread_id, [])
+        elif reason == "step":
+            await self._travel(thread_id)
+        else:
+            await self._go_on_quietly(thread_id)
+
+    async def _arrived_at_entry(self, reason: str, thread_id: int, numbers: list[int]) -> None:
+        self._is_starting = self._stops_on_entry = False
+        await self._marks.entered()
+        stopping = [number for number in numbers if number > 0 and await self._wants_stop(number, thread_id)]
+        self._tell("entry" if reason == "breakpoint" else reason, thread_id, stopping)
 
     async def _arrived_at_start(self, thread_id: int) -> None:
         """The debugger has the program, which has not begun, or was running."""
         self._is_starting = False
         if self._is_core:
-            self._tell("exception", thread_id, [])
+            number, _ = await self._signal(self._frame((await self._stack(thread_id, 1))[0]["id"]))
+            self._tell("exception" if number else "pause", thread_id, [])
         elif self._stops_on_entry and self._stops_at_first:
             self._stops_on_entry = False
             self._tell("entry", thread_id, [])
@@ -168,7 +167,7 @@ class Stopping(Looking):
             return
         self._is_running = True
         self._forget_places()
-        await self._request(journey.kind, self._go_arguments(thread_id, self._alone is not None, journey.granularity))
+        await self._send_off(journey.kind, self._go_arguments(thread_id, self._alone is not None, journey.granularity))
 
     async def _look_ahead(self, journey: Journey, until: str, thread_id: int) -> None:
         frames = await self._stack(thread_id, 1)
@@ -189,7 +188,7 @@ class Stopping(Looking):
         self._is_running = True
         self._forget_places()
         with contextlib.suppress(RelayError):
-            await self._request("continue", self._go_arguments(thread_id, self._alone is not None))
+            await self._send_off("continue", self._go_arguments(thread_id, self._alone is not None))
 
     @property
     def _is_halted(self) -> bool:
@@ -206,6 +205,7 @@ class Stopping(Looking):
 
     async def step(self, kind: str, thread_id: int, go: Go | None = None, granularity: str = "line") -> None:
         self._journeys.begin(kind, granularity)
+        self._left = self._tops.get(thread_id) if kind == "stepOut" else None
         await self._go(kind, thread_id, go, granularity)
 
     async def _go(self, command: str, thread_id: int, go: Go | None, granularity: str = "line") -> None:

@@ -15,7 +15,7 @@ from ..processes import Pipes
 from ..watched import Watched
 from .journeys import Journeys
 from .marks import Marks
-from .process import Helper
+from .process import Helper, Streams
 
 GRACE = 2.0
 """Seconds for an evaluation that was interrupted to come back."""
@@ -48,6 +48,8 @@ class Talking:
         self._server: Helper | None = None
         self._talk: Conversation | None = None
         self._pipes: Pipes | None = None
+        self._streams: Streams | None = None
+        """the program's, until the debugger or its server has them"""
         self._watched: Watched | None = None
         """a program that runs without its debugger"""
         self._features: dict[str, Any] = {}
@@ -70,6 +72,7 @@ class Talking:
         self._is_ending = False
         self._is_core = False
         self._is_over = False
+        self._startup_problem: str | None = None
         self._stops = 0
         self._serial = 0
         loop = asyncio.get_running_loop()

@@ -1,0 +1,56 @@
+"""Runs inside gdb, on its own Python (3.8 or newer): what its DAP server does not do, or not well.
+
+The relay reaches it by two requests of DAP's form: `ocdb` while the program is halted, `ocdbAlways` at any time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from . import beginning, looking, marks, throws
+
+_server: Any = importlib.import_module("gdb.dap.server")
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "begin": beginning.begin,
+    "scopes": looking.scopes,
+    "children": looking.children,
+    "report": looking.report,
+    "watch": looking.watch,
+    "evaluate": looking.evaluate,
+    "command": looking.command,
+    "set_variable": looking.set_variable,
+    "set_expression": looking.set_expression,
+    "signal": throws.signal,
+    "thrown": throws.thrown,
+    "mark": marks.place,
+    "hits": marks.hits,
+    "throws": throws.define,
+    "sources": looking.sources,
+    "tops": looking.tops,
+}
+
+
+def _call(method: str, arguments: Any) -> Any:
+    return METHODS[method](**arguments)
+
+
+def install() -> None:
+    # What an evaluation does to the program is told while it happens, so that it can be told from what follows.
+    at_once = {"defer_events": False} if "defer_events" in inspect.signature(_server.request).parameters else {}
+
+    @_server.request("ocdb", **at_once)
+    def halted(*, method, arguments=None, **extra):  # type: ignore[no-untyped-def]  # gdb checks annotations
+        return _call(method, arguments or {})
+
+    @_server.request("ocdbAlways", expect_stopped=False)
+    def always(*, method, arguments=None, **extra):  # type: ignore[no-untyped-def]
+        return _call(method, arguments or {})
+
+    looking.install()
+
+
+install()

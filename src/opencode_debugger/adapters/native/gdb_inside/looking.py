@@ -1,0 +1,323 @@
+"""Frames, scopes, expressions and assignments."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+from .values import LARGE, REFERENCES, Json, Member, Reference, counts, failed, members, row
+
+gdb: Any = importlib.import_module("gdb")
+
+Place = list[int]
+"""thread, level on its stack, and number of the stop"""
+
+returned: Any = None
+"""What the function gave that was just left."""
+evaluating = 0
+"""Breakpoints do not stop what an evaluation calls."""
+
+
+class Evaluating:
+    """Calls of the program's functions end in time, and leave no trace where they do not."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = max(1, int(seconds + 0.999))
+        self._stack = ExitStack()
+
+    def __enter__(self) -> None:
+        global evaluating
+        evaluating += 1
+        for name in ("direct-call-timeout", "indirect-call-timeout"):
+            try:
+                self._stack.enter_context(gdb.with_parameter(name, self._seconds))
+            except Exception:
+                continue  # a gdb that does not know it: the relay interrupts it instead
+
+    def __exit__(self, *_: Any) -> None:
+        global evaluating
+        self._stack.close()
+        evaluating -= 1
+
+
+def install() -> None:
+    gdb.events.stop.connect(_stopped)
+    gdb.events.cont.connect(_gone)
+
+
+def _stopped(event: Any) -> None:
+    global returned
+    details = getattr(event, "details", None) or {}
+    if "finish-value" in details:
+        returned = details["finish-value"]
+
+
+def _gone(event: Any) -> None:
+    global returned
+    if not evaluating:
+        returned = None
+
+
+def select(place: Place) -> Any:
+    thread, level, stop = place
+    REFERENCES.at(stop)
+    if gdb.selected_thread() is None or gdb.selected_thread().global_num != thread:
+        for inferior in gdb.inferiors():
+            for each in inferior.threads():
+                if each.global_num == thread:
+                    each.switch()
+    frame = gdb.newest_frame()
+    for _ in range(level):
+        frame = frame.older()
+    frame.select()
+    return frame
+
+
+# Scopes.
+
+
+def _symbols(frame: Any) -> Iterator[Any]:
+    """Arguments and locals that are visible: inner ones hide outer ones of the same name."""
+    try:
+        block = frame.block()
+    except RuntimeError:
+        return
+    found: list[Any] = []
+    seen = set()
+    while block is not None and not block.is_static and not block.is_global:
+        here = []
+        for symbol in block:
+            if (symbol.is_variable or symbol.is_argument) and symbol.name not in seen:
+                seen.add(symbol.name)
+                here.append(symbol)
+        found = here + found
+        if block.function is not None:
+            break
+        block = block.superblock
+    yield from found
+
+
+def _value(symbol: Any, frame: Any) -> Any:
+    return symbol.value(frame) if symbol.needs_frame else symbol.value()
+
+
+def _locals(frame: Any, arguments: bool | None = None) -> list[tuple[str, Any]]:
+    symbols = [symbol for symbol in _symbols(frame) if arguments in (None, bool(symbol.is_argument))]
+    symbols.sort(key=lambda symbol: not symbol.is_argument)
+    return [(symbol.print_name, symbol) for symbol in symbols]
+
+
+def _rows(symbols: list[tuple[str, Any]], frame: Any, limit: int) -> list[Json]:
+    rows = []
+    for name, symbol in symbols:
+        try:
+            rows.append(row(name, _value(symbol, frame), limit))
+        except Exception as error:
+            rows.append(failed(name, error))
+    return rows
+
+
+def _globals(frame: Any) -> list[tuple[str, Any]]:
+    try:
+        block = frame.block().static_block
+    except RuntimeError:
+        return []
+    found: dict[str, Any] = {}
+    while block is not None:
+        for symbol in block:
+            if symbol.is_variable and not symbol.is_artificial:
+                found.setdefault(symbol.print_name, symbol)
+        block = block.superblock
+    return sorted(found.items())
+
+
+def _registers(frame: Any) -> list[Member]:
+    found = []
+    for register in frame.architecture().registers():
+        try:
+            found.append((register.name, frame.read_register(register)))
+        except Exception:
+            continue
+    return found
+
+
+def _held(symbols: list[tuple[str, Any]], frame: Any) -> list[Member]:
+    found = []
+    for name, symbol in symbols:
+        try:
+            found.append((name, _value(symbol, frame)))
+        except Exception as error:
+            found.append((name, f"<error: {error}>"))
+    return found
+
+
+def scopes(place: Place) -> Json:
+    frame = select(place)
+    found = [("Locals", _held(_locals(frame, False), frame)), ("Arguments", _held(_locals(frame, True), frame))]
+    if returned is not None and place[1] == 0:
+        found.append(("Return", [("(return)", returned)]))
+    found += [("Globals", _held(_globals(frame), frame)), ("Registers", _registers(frame))]
+    return {
+        "scopes": [
+            {"name": name, "variablesReference": REFERENCES.add(Reference(members=held)), "namedVariables": len(held)}
+            for name, held in found
+            if held or name == "Locals"
+        ]
+    }
+
+
+def _page(reference: Reference, start: int, count: int) -> Iterator[Member]:
+    if reference.members is not None:
+        return iter(reference.members[start : start + count])
+    return members(reference.value, start, count)
+
+
+def children(place: Place, reference: int, start: int, count: int, limit: int) -> Json:
+    select(place)
+    known = REFERENCES.get(reference)
+    if known is None:
+        return {"missing": True}
+    total = len(known.members) if known.members is not None else sum(_counted(known.value))
+    return {"total": total, "rows": [row(name, value, limit) for name, value in _page(known, start, count)]}
+
+
+def _counted(value: Any) -> tuple[int, int]:
+    """Of a pointer to a structure, what that has."""
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_PTR and gdb.default_visualizer(value) is None:
+        target = value.dereference()
+        if target.type.strip_typedefs().code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+            return counts(target) if gdb.default_visualizer(target) is None else (1, 0)
+    return counts(value)
+
+
+def report(place: Place, limit: int, names: int, watched: list[str], seconds: float) -> Json:
+    """All that a report shows of a frame, in one go."""
+    frame = select(place)
+    symbols = _locals(frame)
+    answer: Json = {"total": len(symbols), "rows": _rows(symbols[:names], frame, limit)}
+    if returned is not None and place[1] == 0:
+        answer["returned"] = row("(return)", returned, limit)
+    if watched:
+        answer["watches"] = watch(place, watched, limit, seconds)
+    return answer
+
+
+# Expressions.
+
+
+def evaluate(place: Place, expression: str, limit: int, seconds: float) -> Json:
+    select(place)
+    try:
+        with Evaluating(seconds):
+            value = gdb.parse_and_eval(expression)
+            if value.type.sizeof <= LARGE:
+                value.fetch_lazy()  # so that what cannot be read is an error
+            return row(expression[:100], value, limit)
+    except gdb.error as error:
+        return {"error": str(error)}
+
+
+def watch(place: Place, watched: list[str], limit: int, seconds: float) -> list[Json]:
+    deadline = time.monotonic() + seconds
+    rows = []
+    for expression in watched:
+        left = deadline - time.monotonic()
+        rows.append(evaluate(place, expression, limit, left) if left > 0 else {"error": "not evaluated: no time left"})
+    return rows
+
+
+def command(place: Place, text: str) -> Json:
+    select(place)
+    try:
+        return {"text": str(gdb.execute(text, from_tty=False, to_string=True))}
+    except gdb.error as error:
+        return {"error": str(error)}
+
+
+# Assignments.
+
+
+def set_variable(place: Place, reference: int, name: str, value: str, limit: int, seconds: float) -> Json:
+    select(place)
+    known = REFERENCES.get(reference)
+    if known is None:
+        return {"missing": "reference"}
+    for found, target in _page(known, 0, 10**6):
+        if found == name:
+            return _assign(name, target, value, limit, seconds)
+    return {"missing": "name"}
+
+
+def set_expression(place: Place, expression: str, value: str, limit: int, seconds: float) -> Json:
+    select(place)
+    try:
+        target = gdb.parse_and_eval(expression)
+    except gdb.error as error:
+        return {"error": str(error), "part": "expression"}
+    return _assign(expression, target, value, limit, seconds)
+
+
+def _assign(name: str, target: Any, value: str, limit: int, seconds: float) -> Json:
+    before = row(name, target, limit)
+    try:
+        with Evaluating(seconds):
+            new = gdb.parse_and_eval(value)
+    except gdb.error as error:
+        return {"error": str(error), "part": "value"}
+    try:
+        if hasattr(target, "assign"):
+            target.assign(new)
+        elif target.address is not None:
+            gdb.set_convenience_variable("_ocdb", new)
+            gdb.execute(f"set var *({target.type} *) {int(target.address)} = $_ocdb", to_string=True)
+        else:
+            return {"not_set": "this gdb can set only what is in memory"}
+    except gdb.error as error:
+        return {"not_set": str(error)}
+    made = row(name, target, limit)
+    made.update(old=before["value"], old_type=before["type"], taken=_is_taken(target, new))
+    return made
+
+
+def _is_taken(target: Any, new: Any) -> bool:
+    try:
+        return bool(target == new)
+    except gdb.error:
+        return True
+
+
+# Code.
+
+
+def sources(path: str) -> Json:
+    """Whether the program was made from this file."""
+    try:
+        pattern = re.escape(os.path.basename(path)) + "$"
+        listed = gdb.execute_mi("-file-list-exec-source-files", "--basename", "--", pattern)
+        found = {os.path.realpath(each.get("fullname") or each["file"]) for each in listed["files"]}
+    except Exception:
+        return {"known": False}
+    return {"known": os.path.realpath(path) in found}
+
+
+def tops() -> Json:
+    """Where each thread is."""
+    current = gdb.selected_thread()
+    rows = []
+    for thread in gdb.selected_inferior().threads()[:100]:
+        thread.switch()
+        frame = gdb.newest_frame()
+        place = frame.find_sal()
+        path = place.symtab.fullname() if place.symtab is not None else ""
+        path = path if os.path.isabs(path) else None
+        name = frame.name() or hex(frame.pc())
+        rows.append({"thread": thread.global_num, "name": name, "path": path, "line": place.line if path else 0})
+    if current is not None and current.is_valid():
+        current.switch()
+    return {"tops": rows}

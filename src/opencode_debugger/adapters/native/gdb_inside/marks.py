@@ -1,0 +1,188 @@
+"""Breakpoints: conditions, hit counts and log messages are decided here, so that a step is not cut short by them."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import os
+from collections.abc import Callable
+from typing import Any
+
+from . import looking
+from .values import Json, text_of
+
+gdb: Any = importlib.import_module("gdb")
+_server: Any = importlib.import_module("gdb.dap.server")
+
+COUNTED = ("condition", "hit_condition", "log", "function")
+LONGEST = 10000
+"""characters of a log message"""
+COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "%": lambda hits, number: hits % number == 0,
+}
+
+
+def tell(kind: str, **body: Any) -> None:
+    _server.send_event("ocdb", dict(body, kind=kind))
+
+
+class Mark(gdb.Breakpoint):  # type: ignore[misc]
+    """One of the relay's breakpoints."""
+
+    wish: Json
+    hits = 0
+
+    def stop(self) -> bool:
+        if looking.evaluating:
+            return False
+        try:
+            stops = self._stops()
+        except Exception as error:
+            tell("condition_error", number=self.wish["number"], error=str(error))
+            stops = True
+        if stops:
+            tell("hit", number=self.wish["number"])  # gdb names all that are there, those that did not stop too
+        return stops
+
+    def _stops(self) -> bool:
+        condition = self.wish.get("condition")
+        if condition and not _is_true(gdb.parse_and_eval(condition)):
+            return False
+        self.hits += 1
+        if not _is_wanted(self.wish.get("hit_condition"), self.hits):
+            return False
+        log = self.wish.get("log")
+        if log is None:
+            return True
+        text = "".join(part if isinstance(part, str) else _shown(part) for part in log)
+        tell("log", number=self.wish["number"], text=text[:LONGEST], hits=self.hits)
+        return False
+
+
+def _is_true(value: Any) -> bool:
+    return bool(value)
+
+
+def _is_wanted(hit_condition: str | None, hits: int) -> bool:
+    for sign, compare in COMPARISONS.items():
+        if hit_condition and hit_condition.startswith(sign):
+            return compare(hits, int(hit_condition[len(sign) :]))
+    return True
+
+
+def _shown(part: Any) -> str:
+    """An expression that fails leaves the rest of the message whole."""
+    expression, _, spec_parts = part
+    spec = "".join(each for each in spec_parts if isinstance(each, str))
+    try:
+        value = gdb.parse_and_eval(expression)
+        text = text_of(value, LONGEST)
+        return format(_number(value), spec) if spec else text
+    except Exception as error:
+        return f"<{error}>"
+
+
+def _number(value: Any) -> Any:
+    """As Python formats it."""
+    code = value.type.strip_typedefs().code
+    if code == gdb.TYPE_CODE_FLT:
+        return float(value)
+    if code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_PTR):
+        return int(value)
+    return text_of(value)
+
+
+_groups: dict[str, list[Mark]] = {}
+"""by file, and those on functions together"""
+
+
+def place(group: str, wanted: list[Json]) -> Json:
+    """All that a group is to have. Those that stay where they were are kept, with their counts."""
+    before: dict[tuple[Any, ...], Mark] = {_key(mark.wish): mark for mark in _groups.get(group, ()) if mark.is_valid()}
+    now: list[Mark] = []
+    answers = []
+    for wish in wanted:
+        known = before.pop(_key(wish), None)
+        try:
+            _check(wish)
+            mark = known or _made(wish)
+        except gdb.error as error:
+            if known is not None:
+                known.delete()
+            answers.append({"verified": False, "message": str(error)})
+            continue
+        mark.hits = max(wish.get("hits", 0), mark.hits)
+        mark.wish = wish
+        now.append(mark)
+        answers.append(described(mark))
+    for mark in before.values():
+        mark.delete()
+    _groups[group] = now
+    return {"breakpoints": answers}
+
+
+def _key(wish: Json) -> tuple[Any, ...]:
+    return (wish["number"], wish.get("path"), wish.get("line"), wish.get("function"))
+
+
+def _location(wish: Json) -> Json:
+    if wish.get("function"):
+        return {"function": wish["function"], **({"source": wish["path"]} if wish.get("path") else {})}
+    return {"source": wish["path"], "line": wish["line"]}
+
+
+def _made(wish: Json) -> Mark:
+    mark = Mark(**_location(wish))
+    mark.wish = wish
+    return mark
+
+
+def _check(wish: Json) -> None:
+    """A condition that can never be evaluated there is refused at once."""
+    condition = wish.get("condition")
+    if not condition:
+        return
+    probe = gdb.Breakpoint(internal=True, **_location(wish))
+    try:
+        if not probe.pending:
+            probe.condition = condition
+    finally:
+        probe.delete()
+
+
+def described(mark: Any) -> Json:
+    """As DAP describes breakpoints, with every place that it has."""
+    answer: Json = {"id": mark.number, "verified": not mark.pending}
+    places = []
+    for location in mark.locations or ():
+        if location.source:
+            path = location.fullname or location.source[0]
+            if {"path": path, "line": location.source[1]} not in places:
+                places.append({"path": path, "line": location.source[1]})
+    wanted = mark.wish.get("line")
+    if places:
+        first = next((each for each in places if each["line"] == wanted), places[0])
+        answer.update(source={"path": first["path"]}, line=first["line"], places=places)
+    elif not mark.pending and wanted:
+        answer["line"] = wanted
+    if mark.pending and wanted:
+        answer["message"] = _why_pending(mark.wish["path"])
+    return answer
+
+
+def _why_pending(path: str) -> str | None:
+    if looking.sources(path)["known"]:
+        return "No executable code at this line or after it"
+    name = os.path.basename(path)
+    return f"The program has no debug information for {name} (yet). Breakpoint pending."
+
+
+def hits() -> Json:
+    """Of those that are counted only here."""
+    found = [mark for group in _groups.values() for mark in group if mark.wish["number"] > 0]
+    return {str(mark.wish["number"]): mark.hits for mark in found if any(mark.wish.get(name) for name in COUNTED)}

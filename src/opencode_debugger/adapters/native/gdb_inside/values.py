@@ -1,0 +1,203 @@
+"""Values of the program as rows of an answer: bounded in size, whatever they are."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+gdb: Any = importlib.import_module("gdb")
+
+Json = dict[str, Any]
+Member = tuple[str, Any]
+
+MOST_ELEMENTS = 200
+DEPTH = 4
+LARGE = 60000
+"""bytes of an array, from which on gdb does not read it as a whole"""
+MOST_COUNTED = 10000
+"""children of a pretty-printed value that are counted one by one"""
+SIZE = re.compile(r"(?:of length|with|of size) (\d+)(?: element|,|$| )")
+"""How the printers of C++'s containers say how many they hold."""
+STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+
+
+class Reference:
+    """What is inside of something, to be asked for later."""
+
+    def __init__(self, value: Any = None, members: list[Member] | None = None) -> None:
+        self.value = value
+        self.members = members
+
+
+class References:
+    """Die when the program goes on: `stop` is the number of the stop they belong to."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Reference] = {}
+        self._stop = -1
+        self._last = 0
+
+    def at(self, stop: int) -> None:
+        if stop != self._stop:
+            self._stop = stop
+            self._known.clear()
+
+    def add(self, reference: Reference) -> int:
+        self._last += 1
+        self._known[self._last] = reference
+        return self._last
+
+    def get(self, number: int) -> Reference | None:
+        return self._known.get(number)
+
+
+REFERENCES = References()
+
+
+def text_of(value: Any, limit: int = 2000) -> str:
+    return _text_of(*_beginning(value), limit)
+
+
+def _beginning(value: Any) -> tuple[Any, str]:
+    """Of an array that is too long to be read as a whole, what can be shown of it."""
+    kind = value.type.strip_typedefs()
+    if kind.code != gdb.TYPE_CODE_ARRAY or kind.sizeof <= LARGE or value.address is None:
+        return value, ""
+    first, _ = kind.range()
+    shown = kind.target().array(max(0, min(MOST_ELEMENTS, LARGE // max(1, kind.target().sizeof)) - 1))
+    return value[first].address.cast(shown.pointer()).dereference(), "..."
+
+
+def _text_of(value: Any, more: str, limit: int) -> str:
+    elements = max(4, min(MOST_ELEMENTS, limit // 2))
+    options: Json = {"max_elements": elements, "max_depth": DEPTH, "symbols": True, "styling": False}
+    for attempt in (options, {"max_elements": elements, "max_depth": DEPTH}, {}):
+        try:
+            text = str(value.format_string(**attempt))
+            return text[:-1] + more + "}" if more and text.endswith("}") else text
+        except TypeError:
+            continue
+        except Exception as error:
+            return f"<error: {error}>"
+    return str(value)
+
+
+def row(name: str, value: Any, limit: int = 2000) -> Json:
+    if not isinstance(value, gdb.Value):
+        value = gdb.Value(value)
+    made: Json = {"name": name, "value": text_of(value, limit), "type": type_of(value), "reference": 0}
+    try:
+        named, indexed = counts(value)
+        if named or indexed:
+            made.update(reference=REFERENCES.add(Reference(value)), named=named, indexed=indexed)
+        if indexed:
+            made["length"] = indexed
+    except Exception:
+        return made  # it cannot be read: what could be said stands
+    return made
+
+
+def type_of(value: Any) -> str:
+    return str(value.type).replace(STRING, "std::string")
+
+
+def failed(name: str, error: BaseException) -> Json:
+    return {"name": name, "value": f"<error: {error}>", "type": None, "reference": 0}
+
+
+def _plain(value: Any) -> Any:
+    """The value itself, of a reference what it refers to."""
+    if value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        return value.referenced_value()
+    return value
+
+
+def _is_text(kind: Any) -> bool:
+    kind = kind.strip_typedefs()
+    return kind.code in (gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_INT) and kind.sizeof == 1
+
+
+def counts(value: Any) -> tuple[int, int]:
+    """How many named and how many indexed members it has."""
+    value = _plain(value)
+    printer = gdb.default_visualizer(value)
+    if printer is not None:
+        return _printed_counts(printer)
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_ARRAY:
+        first, last = kind.range()
+        return 0, max(0, last - first + 1)
+    if kind.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return len(kind.fields()), 0
+    if kind.code == gdb.TYPE_CODE_PTR:
+        return (1 if _is_followed(value, kind) else 0), 0
+    return 0, 0
+
+
+def _is_followed(value: Any, kind: Any) -> bool:
+    target = kind.target().strip_typedefs()
+    if target.code in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_VOID) or _is_text(target):
+        return False
+    return not value.is_optimized_out and int(value) != 0
+
+
+def _printed_counts(printer: Any) -> tuple[int, int]:
+    if not hasattr(printer, "children"):
+        return 0, 0
+    hint = printer.display_hint() if hasattr(printer, "display_hint") else None
+    count = printer.num_children() if hasattr(printer, "num_children") else None
+    if count is None and hasattr(printer, "to_string"):
+        found = SIZE.search(str(printer.to_string()))
+        count = int(found[1]) * (2 if hint == "map" else 1) if found else None
+    if count is None:
+        count = sum(1 for _ in itertools.islice(printer.children(), MOST_COUNTED))
+    if hint == "map":
+        return count // 2, 0
+    return (0, count) if hint == "array" else (count, 0)
+
+
+def members(value: Any, start: int, count: int) -> Iterator[Member]:
+    """Some of what is inside, each with its name."""
+    value = _plain(value)
+    printer = gdb.default_visualizer(value)
+    kind = value.type.strip_typedefs()
+    if printer is not None:
+        yield from _printed(printer, start, count)
+    elif kind.code == gdb.TYPE_CODE_ARRAY:
+        first, last = kind.range()
+        for index in range(first + start, min(last + 1, first + start + count)):
+            yield f"[{index}]", value[index]
+    elif kind.code == gdb.TYPE_CODE_PTR:
+        target = value.dereference()
+        if gdb.default_visualizer(target) is None and target.type.strip_typedefs().code in (
+            gdb.TYPE_CODE_STRUCT,
+            gdb.TYPE_CODE_UNION,
+        ):
+            yield from members(target, start, count)
+        elif start == 0:
+            yield "*", target
+    else:
+        for field in kind.fields()[start : start + count]:
+            yield _field(value, field)
+
+
+def _field(value: Any, field: Any) -> Member:
+    name = field.name or "<anonymous>"
+    try:
+        return name, value[field]
+    except Exception as error:
+        return name, f"<error: {error}>"
+
+
+def _printed(printer: Any, start: int, count: int) -> Iterator[Member]:
+    hint = printer.display_hint() if hasattr(printer, "display_hint") else None
+    if hint == "map":
+        both = itertools.islice(printer.children(), 2 * start, 2 * (start + count))
+        for (_, key), (_, item) in zip(both, both):
+            yield f"[{text_of(key if isinstance(key, gdb.Value) else gdb.Value(key), 100)}]", item
+        return
+    for name, item in itertools.islice(printer.children(), start, start + count):
+        yield str(name), item

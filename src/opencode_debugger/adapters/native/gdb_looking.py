@@ -1,0 +1,198 @@
+"""What a session asks about a program under gdb: each question is one call of the code inside gdb."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import RelayError
+from ..base import Frames
+from .looking import MOST_FRAMES, VALUES, Frame, Inside, Looking, as_result, backtrace, paged, watched_row
+from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, row, shortened, within
+
+THROW = "__cxa_throw"
+TIMED_OUT = "timed out while in a function called from GDB"
+LEAST = 40
+"""characters that any value may have"""
+
+
+class GdbLooking(Looking):
+    _throw_id: int | None = None
+    """gdb's number of the breakpoint where C++ throws"""
+    _stopped_at_throw = False
+
+    async def _inside_gdb(self, place: Frame, method: str, timeout: float = 0, **arguments: Any) -> Any:
+        where = [place.thread, place.level, self._generation]
+        asked = {"method": method, "arguments": {"place": where, **arguments}}
+        return await self._contained("ocdb", asked, timeout or self._timeout)
+
+    def _told(self, thread_id: int, frames: Frames) -> Frames:
+        """At a throw, without the function of the C++ library that throws."""
+        told = super()._told(thread_id, frames)
+        is_throwing = self._stopped_at_throw and len(told) > 1 and told[0]["name"] == THROW
+        return told[1:] if is_throwing else told
+
+    def _made(self, answer: dict[str, Any], frame: int) -> Row:
+        named, indexed = answer.get("named", 0), answer.get("indexed", 0)
+        reference = answer["reference"] and self._inside.add(Inside(answer["reference"], frame, named, indexed))
+        made = row(answer["name"], answer["value"], answer["type"], reference, named, indexed)
+        return made | ({"length": answer["length"]} if "length" in answer else {})
+
+    async def threads(self) -> list[dict[str, Any]]:
+        rows = [
+            {"id": each["id"], "name": each["name"], "halted": False, "marked": False, "top": None}
+            for each in (await self._request("threads"))["threads"]
+        ]
+        if not self._is_halted:
+            return rows
+        found = await self._request("ocdb", {"method": "tops"})
+        tops = {top["thread"]: top for top in found["tops"]}
+        for made in rows:
+            made["halted"] = made["marked"] = True
+            if made["id"] in tops:
+                made["top"] = _top(tops[made["id"]])
+        return rows
+
+    async def scopes(self, frame: int) -> list[dict[str, Any]]:
+        answer = await self._inside_gdb(self._frame(frame), "scopes")
+        return [self._scope(frame, scope) for scope in answer["scopes"]]
+
+    async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
+        inside = self._inside.get(reference)
+        if inside is None:
+            return {"missing": True}
+        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
+        left_out = page.get("filter") == ("named" if inside.indexed else "indexed")
+        wanted: dict[str, Any] = {"reference": inside.reference, "start": start, "count": 0 if left_out else count}
+        if page.get("name"):
+            wanted |= {"start": 0, "count": MOST_SEARCHED}
+        limit = max(LEAST, page.get("budget") or page.get("limit_total") or VALUE_LIMIT) // max(1, min(count, 20))
+        answer = await self._inside_gdb(self._frame(inside.frame), "children", limit=limit, **wanted)
+        if answer.get("missing"):
+            return {"missing": True}
+        rows, total = [self._made(each, inside.frame) for each in answer["rows"]], 0 if left_out else answer["total"]
+        if page.get("name"):
+            rows = [made for made in rows if page["name"].lower() in made["name"].lower()]
+            rows, total = rows[start : start + count], len(rows)
+        if inside.indexed:
+            for place, made in enumerate(rows, start):
+                made["index"] = place
+        return {"variables_reference": reference, **paged(rows, total, start, page)}
+
+    async def _locals(self, frame: int, scopes: tuple[str, ...] = ()) -> list[Row]:
+        wanted: dict[str, Any] = {"limit": VALUE_LIMIT * 10, "names": MAX_PAGE, "watched": [], "seconds": VALUES}
+        answer = await self._inside_gdb(self._frame(frame), "report", **wanted)
+        return [self._made(each, frame) for each in answer["rows"]]
+
+    async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
+        watched = more.get("watched") or []
+        limit = min(VALUE_LIMIT, budget)
+        answer = await self._inside_gdb(
+            self._frame(frame), "report", VALUES * 2, limit=limit, names=names, watched=watched, seconds=VALUES
+        )
+        rows = [self._made(each, frame) for each in answer["rows"]]
+        shown = within(rows, budget)
+        returned = answer.get("returned")
+        given = [shortened(self._made(returned, frame), budget // 4)] if returned else []
+        left = {"function": self._left, "how": "return"} if given else None
+        told = {"variables": shown, "omitted": answer["total"] - len(shown), "left": left, "returned": []}
+        if watched:
+            told["watches"] = [
+                watched_row(self._evaluation(each, frame, text, limit), limit)
+                for each, text in zip(answer["watches"], watched, strict=True)
+            ]
+        return told | {"return_value": given}
+
+    async def _evaluated(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        try:
+            answer = await self._inside_gdb(
+                place, "evaluate", timeout + 1, expression=text, limit=limit, seconds=timeout
+            )
+        except RelayError as error:
+            return self._failed(error, text)
+        return self._evaluation(answer, frame, text, limit)
+
+    def _evaluation(self, answer: dict[str, Any], frame: int, text: str, limit: int) -> dict[str, Any]:
+        if "error" in answer:
+            return {"timed_out": True} if TIMED_OUT in answer["error"] else self._refused(answer["error"], text)
+        return as_result(shortened(self._made(answer, frame), limit))
+
+    async def _command(self, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        try:
+            answer = await self._inside_gdb(place, "command", timeout, text=text)
+        except RelayError as error:
+            return self._failed(error, text)
+        if "error" in answer:
+            return {"result": None, "type": None, "error": answer["error"], "traceback": None}
+        return as_result(shortened(row("", answer["text"], None), limit))
+
+    async def watch(self, frame: int, expressions: list[str], limit: int) -> list[dict[str, Any]]:
+        most = min(VALUE_LIMIT, max(1, limit // max(1, len(expressions))))
+        wanted = {"watched": expressions, "limit": most, "seconds": VALUES}
+        answer = await self._inside_gdb(self._frame(frame), "watch", VALUES * 2, **wanted)
+        return [
+            watched_row(self._evaluation(each, frame, text, most), most)
+            for each, text in zip(answer, expressions, strict=True)
+        ]
+
+    async def set_variable(
+        self, frame: int, reference: int, name: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        inside = self._inside.get(reference)
+        if inside is None:
+            return {"missing": "reference"}
+        wish = {"reference": inside.reference, "name": name, "value": value, "limit": limit, "seconds": timeout}
+        return await self._assigned(inside.frame, "set_variable", value, wish, timeout)
+
+    async def set_expression(
+        self, frame: int, expression: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        wish = {"expression": expression, "value": value, "limit": limit, "seconds": timeout}
+        return await self._assigned(frame, "set_expression", value, wish, timeout)
+
+    async def _assigned(
+        self, frame: int, method: str, value: str, wish: dict[str, Any], timeout: float
+    ) -> dict[str, Any]:
+        try:
+            answer = await self._inside_gdb(self._frame(frame), method, timeout + 1, **wish)
+        except RelayError as error:
+            return self._failed(error, value)
+        if "missing" in answer:
+            return {**answer, "is_global": False}
+        if TIMED_OUT in answer.get("error", ""):
+            return {"timed_out": True}
+        if "error" in answer:
+            text = value if answer["part"] == "value" else wish["expression"]
+            return {**self._refused(answer["error"], text), "part": answer["part"]}
+        if "not_set" in answer:
+            return dict(answer)
+        made = shortened(self._made(answer, frame), wish["limit"])
+        return {**made, **{name: answer[name] for name in ("old", "old_type", "taken")}}
+
+    async def exception(self, frame: int) -> dict[str, Any] | None:
+        place = self._frame(frame)
+        if self._stopped_at_throw:
+            thrown = await self._inside_gdb(place, "thrown")
+            trace = backtrace(await self._stack(place.thread, MOST_FRAMES))
+            name, message = thrown.get("type") or "exception", thrown.get("message") or ""
+            told = {"type": name, "full_type": name, "message": message, "traceback": trace, "break_mode": "always"}
+            return {**told, "rules": thrown.get("rules", [])}
+        return await super().exception(frame)
+
+    async def _signal(self, place: Frame) -> tuple[int | None, str | None]:
+        answer = await self._inside_gdb(place, "signal")
+        return answer["number"], answer["address"]
+
+    async def has_module(self, path: str) -> bool:
+        if not self._is_halted:
+            return False
+        answer = await self._request("ocdb", {"method": "sources", "arguments": {"path": path}})
+        return bool(answer["known"])
+
+
+MOST_SEARCHED = 10_000
+"""members that are held against a name"""
+
+
+def _top(top: dict[str, Any]) -> dict[str, Any]:
+    source = {"path": top["path"]} if top["path"] else None
+    return {"name": top["name"], "line": top["line"], "column": 0, "source": source}

@@ -1,0 +1,98 @@
+"""Below the source with gdb: machine code, watched values, and going back in a recording."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...errors import RelayError
+from ..base import DataBreakpoint, Go
+from .adapter import NativeAdapter
+from .machine import HEX, Watched
+from .stopping import FROM_CORE
+from .talking import said_of
+
+WATCH = {"write": "watch", "read": "rwatch", "readWrite": "awatch"}
+WATCHPOINT = re.compile(r"(Hardware (?:read |access \(read/write\) )?)?[Ww]atchpoint (\d+)")
+SLOW = "The processor cannot watch it: the program is watched step by step and runs much slower"
+BACK = {"stepBack": "reverse-next &", "reverseContinue": "reverse-continue &"}
+NO_HISTORY = ("no-history", "stopped")
+BEGAN = "This is where the recording began: there is nothing before it"
+ENDS = "This is where the recording ends: from here on the program runs on and is recorded"
+RECORDED = "The program is recorded from here on, and runs much slower"
+
+
+class GdbMachine(NativeAdapter):
+    more = NativeAdapter.more | {"instruction_steps"}
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._is_recording = self._goes_back = False
+        self._edge: str | None = None
+        """what there is to say about a stop at an end of the recording"""
+
+    async def _command_line(self, text: str) -> str:
+        raise NotImplementedError
+
+    async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
+        """DAP's own only goes forward."""
+        if offset < 0:
+            found = HEX.search(await self._command_line(f"x/{offset}i {address}"))
+            address, offset = found[0] if found else address, 0
+        return await super()._instructions(address, offset, count)
+
+    async def _begin_watching(self, frame: int, wanted: DataBreakpoint) -> tuple[Any, str | None]:
+        command = f"{WATCH[wanted.access]} {wanted.expression}"
+        if wanted.condition:
+            command += f" if {wanted.condition}"
+        arguments = {"expression": command, "frameId": self._frame(frame).id, "context": "repl"}
+        try:
+            said = str((await self._request("evaluate", arguments))["result"])
+        except RelayError as error:
+            raise RelayError("EVALUATE_ERROR", said_of(error) or error.message) from error
+        made = WATCHPOINT.search(said)
+        if made is None:
+            raise RelayError("EVALUATE_ERROR", said.strip() or "gdb did not say why")
+        return int(made[2]), None if made[1] else SLOW
+
+    async def _unwatch(self, watched: Watched) -> None:
+        await self._command_line(f"delete {watched.id}")
+
+    async def record(self, enabled: bool) -> dict[str, Any]:
+        if self._is_core:
+            raise RelayError("NOT_SUPPORTED", FROM_CORE)
+        if enabled == self._is_recording:
+            return {"recording": enabled}
+        try:
+            await self._command_line("record full" if enabled else "record stop")
+        except RelayError as error:
+            raise RelayError("NOT_SUPPORTED", f"gdb cannot record here: {said_of(error) or error.message}") from error
+        self._is_recording = enabled
+        return {"recording": enabled, "message": RECORDED if enabled else None}
+
+    async def reverse(self, kind: str, thread_id: int, go: Go | None = None) -> None:
+        if not self._is_recording:
+            raise RelayError(
+                "INVALID_SESSION_STATE",
+                "There is nothing to go back in: the program is not being recorded",
+                suggestion="POST /sessions/{id}/record, let the program run on, then go back",
+            )
+        await self._go(kind, thread_id, go)
+
+    async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
+        """gdb goes back by commands of its own: its DAP has no word for that."""
+        self._goes_back = command in BACK
+        if not self._goes_back:
+            await super()._send_off(command, arguments)
+            return
+        await self._request("evaluate", {"expression": BACK[command], "context": "repl"})
+
+    def _on_stopped(self, body: dict[str, Any]) -> None:
+        if self._is_recording and body["reason"] in NO_HISTORY:
+            self._edge = BEGAN if self._goes_back else ENDS
+            body = {**body, "reason": "step"}
+        super()._on_stopped(body)
+
+    def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
+        note, self._edge = self._edge, None
+        super()._tell(reason, thread_id, numbers, **({"note": note} if note else {}), **more)

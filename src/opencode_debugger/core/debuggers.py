@@ -1,0 +1,34 @@
+"""Makes the adapter of a session by its name; what few sessions need is imported when one does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..adapters.base import Adapter, Listener
+from ..adapters.debugpy.adapter import DebugpyAdapter
+from .settings import Config
+
+
+def make_adapter(name: str, config: Config, listener: Listener, spell: Callable[[str], str]) -> Adapter:
+    id, limits = config.session_id, config.limits
+    timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
+    match name:
+        case "gdb":
+            from ..adapters.native.gdb import GdbAdapter
+
+            return GdbAdapter(id, listener, *timeouts, limits.gdb_path)
+        case "lldb":
+            from ..adapters.native.lldb import LldbAdapter
+
+            return LldbAdapter(id, listener, *timeouts, limits.lldb_path)
+        case "native_passed_on":
+            from ..adapters.passed_on.native import NativePassedOn
+
+            return NativePassedOn(id, listener, timeouts[1], limits.gdb_path, limits.lldb_path)
+        case "python_passed_on":
+            from ..adapters.passed_on.python import PythonPassedOn
+
+            return PythonPassedOn(id, listener, timeouts[1])
+    adapter = DebugpyAdapter(id, config.interpreter, listener, *timeouts)
+    adapter.spell = spell
+    return adapter

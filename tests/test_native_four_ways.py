@@ -1,0 +1,261 @@
+"""Native programs through REST alone, with gdb and lldb, here and by their debug servers: all tell the same."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from native import Builder, Native, core_of
+from relays import Api, Session, refusal
+from targets import Target, attach
+
+WAYS: dict[str, dict[str, str]] = {
+    "gdb": {"adapter": "gdb"},
+    "lldb": {"adapter": "lldb"},
+    "gdbserver": {"debugger": "gdbserver"},
+    "lldb-server": {"debugger": "lldb-server"},
+}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> dict[str, str]:
+    return WAYS[request.param]
+
+
+@pytest.fixture
+def session(api: Api) -> Iterator[Session]:
+    with api.session() as session:
+        yield session
+
+
+def launch(session: Session, native: Native, way: dict[str, str], **options: Any) -> Any:
+    return session.launch(program=str(native.program), **way, **options)
+
+
+def own(frames: list[dict[str, Any]], native: Native) -> list[tuple[str, int]]:
+    """Function and line of those frames that are in the program's own source."""
+    return [(frame["name"], frame["line"]) for frame in frames if frame["source"]["path"] == str(native.source)]
+
+
+def row_of(session: Session, name: str, frame_id: int = 0) -> dict[str, Any]:
+    rows = session.get(f"/frames/{frame_id}/variables")["variables"]
+    return next(row for row in rows if row["name"] == name)
+
+
+def children(session: Session, row: dict[str, Any]) -> dict[str, str]:
+    listed = session.get(f"/variables/{row['variables_reference']}")["variables"]
+    return {child["name"]: child["value"] for child in listed}
+
+
+def is_null(text: str) -> bool:
+    return re.match(r"0x0+\b", text) is not None
+
+
+def here(stop: dict[str, Any]) -> tuple[str, int]:
+    return stop["current_location"]["function"], stop["current_location"]["line"]
+
+
+def test_a_crash_is_debugged_to_the_faulting_line_and_variable(
+    session: Session, build: Builder, way: dict[str, str]
+) -> None:
+    crash = build("crash")
+    stop = launch(session, crash, way)
+
+    assert (stop["status"], stop["stop_reason"]) == ("paused", "exception")
+    assert stop["exception"]["type"] == "SIGSEGV"
+    assert stop["exception"]["message"] == "Segmentation fault at address 0x8"
+    assert here(stop) == ("weigh", crash.line("crash"))
+    frames = session.get("/stacktrace")["frames"]
+    chain = [("weigh", crash.line("crash")), ("total", crash.line("caller")), ("main", crash.line("main"))]
+    assert own(frames, crash) == chain
+
+    values = session.locals(0)
+    assert is_null(values["item"])
+    assert (values["rounds"], values["twice"]) == ("1", "2")
+    assert is_null(session.locals(1)["item"])
+    order = row_of(session, "order", 1)
+    assert is_null(children(session, order)["items"])
+    assert session.evaluate("order->id", frame_id=1)["result"] == "8"
+    assert session.evaluate("item->weight")["error"]
+    assert session.get()["debugger"]["adapter"] == way.get("debugger", way.get("adapter"))
+
+    end = session.resume()
+    assert (end["status"], end["exit_code"], end["signal"]) == ("terminated", -11, "SIGSEGV")
+    assert session.output() == "order 7\norder 7 weighs 22\norder 8\n"
+
+
+def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dict[str, str]) -> None:
+    tour = build("tour")
+    path = str(tour.source)
+    wanted = [
+        {"source": {"path": path}, "line": tour.line("loop"), "condition": "i == 2"},
+        {"source": {"path": path}, "line": tour.line("add"), "hit_condition": "5"},
+        {"source": {"path": path}, "line": tour.line("end"), "log_message": "total is {total}, {colour}"},
+        {"function": "factorial"},
+    ]
+    stop = launch(session, tour, way, stop_on_entry=True)
+    assert (stop["stop_reason"], stop["current_location"]["function"]) == ("entry", "main")
+    placed = session.post("/breakpoints", {"breakpoints": wanted})["breakpoints"]
+    assert [bp["verified"] for bp in placed] == [True] * 4
+
+    stop = session.resume()
+    assert (stop["stop_reason"], here(stop)) == ("breakpoint", ("main", tour.line("loop")))
+    assert stop["hit_breakpoint_ids"] == [placed[0]["id"]]
+    assert session.evaluate("i")["result"] == "2"
+    assert children(session, row_of(session, "corner")) == {"x": "3", "y": "2.5"}
+    assert list(children(session, row_of(session, "squares")).values()) == ["0", "1", "4", "9", "16", "25"]
+    page = session.get(f"/variables/{row_of(session, 'big')['variables_reference']}", start=500, count=3)
+    assert [row["value"] for row in page["variables"]] == ["500", "501", "502"]
+    assert (page["total"], page["has_more"]) == (1000, True)
+    assert "hello, world" in session.evaluate("greeting")["result"]
+    assert session.evaluate("first.next->next->value + squares[3]")["result"] == "39"
+    assert session.evaluate("factorial(5)")["result"] == "120"
+    assert session.evaluate("no_such_name")["error"]
+    refusal(400, "EVALUATE_ERROR", session.evaluate, "total +")
+
+    assert here(session.step("into")) == ("add", tour.line("add") - 1)
+    stop = session.step("over")
+    assert (stop["stop_reason"], here(stop)) == ("step", ("add", tour.line("add")))
+    stop = session.step("out")
+    assert (stop["stop_reason"], here(stop)) == ("step", ("main", tour.line("loop")))
+    assert (stop["return_value"]["function"], stop["return_value"]["value"]) == ("add", "5")
+    assert here(session.step("over")) == ("main", tour.line("loop") - 1)
+    scope = session.get("/scopes", frame_id=0)["scopes"][0]["variables_reference"]
+    done = session.post(f"/variables/{scope}/set", {"name": "total", "value": "total + 1000"})
+    assert done["value"] == session.evaluate("total")["result"]
+    assert session.post("/set-expression", {"expression": "squares[5]", "value": "5 * 5 + i"})["value"] == "27"
+
+    stop = session.resume()
+    assert (stop["hit_breakpoint_ids"], here(stop)) == ([placed[1]["id"]], ("add", tour.line("add")))
+    assert session.evaluate("i", frame_id=1)["result"] == "4"
+    stop = session.resume()
+    assert (stop["hit_breakpoint_ids"], stop["current_location"]["function"]) == ([placed[3]["id"]], "factorial")
+    end = session.resume()
+    assert (end["status"], end["exit_code"], end.get("signal")) == ("terminated", 3, None)
+    assert session.output("console") == "total is 1057, BLUE\n"
+    assert session.output().startswith("hello, world: total 1057, 1! = 1, list of 3\n")
+
+
+def test_the_program_has_its_own_input_output_arguments_and_environment(
+    session: Session, build: Builder, way: dict[str, str], tmp_path: Path
+) -> None:
+    echo, raw = build("echo"), build("raw")
+    launch(session, echo, way, wait=False, stdin_inputs=["Ann"])
+    session.wait_for_output("hello Ann\nname? ")
+    assert session.get("/status")["status"] == "waiting_for_input"
+    session.post("/stdin", {"input": "Bob\n", "eof": True})
+    end = session.get("/report", wait=20)
+    assert (end["status"], end["exit_code"]) == ("terminated", 2)
+    assert session.output() == "name? hello Ann\nname? hello Bob\nname? "
+    assert session.output("stderr") == "2 lines\n"
+
+    with session.api.session() as other:
+        given = {"ODD": "a 'b' \"c\" $d \\e;*", "EMPTY": ""}
+        end = launch(other, raw, way, args=["a b", "", '"$HOME" `x`'], cwd=str(tmp_path), env=given)
+        assert (end["status"], end["exit_code"]) == ("terminated", 0)
+        said = other.output()
+        assert said.startswith(f'argument [a b]\nargument []\nargument ["$HOME" `x`]\nfolder [{tmp_path}]\n')
+        assert said.endswith("tab\tcr\r\nno end")
+        for name, value in given.items():
+            assert f"environment [{name}={value}]\n" in said
+        foreign = {"LD_LIBRARY_PATH", "LINES", "COLUMNS", "PYTHONHOME", "OPENCODE_DEBUG_PORT"} - set(os.environ)
+        assert not foreign.intersection(re.findall(r"environment \[(\w+)=", said))
+
+
+def test_classes_containers_and_exceptions_of_cpp(session: Session, build: Builder, way: dict[str, str]) -> None:
+    shapes = build("shapes")
+    session.break_at(shapes.source, "print")
+    session.post("/breakpoints", {"breakpoints": [{"function": "geometry::total"}]})
+    session.post("/exception-breakpoints", {"filters": ["raised"]})
+    stop = launch(session, shapes, way)
+
+    assert stop["stop_reason"] == "exception"
+    assert (stop["exception"]["type"], stop["exception"]["message"]) == ("std::invalid_argument", "negative side")
+    chain = own(session.get("/stacktrace")["frames"], shapes)
+    assert chain == [("Square::Square", shapes.line("throw")), ("main", shapes.line("make"))]
+    stop = session.resume()
+    assert stop["current_location"]["function"].startswith("geometry::total")
+    stop = session.resume()
+    assert here(stop) == ("main", shapes.line("print"))
+    values = session.locals(0)
+    assert re.search(r"2, 3, -1", values["sides"])
+    assert '"shapes"' in values["title"]
+    assert re.search(r'"bad".*1.*"good".*2', values["seen"])
+    assert values["area"] == "13"
+    assert list(children(session, row_of(session, "sides")).values()) == ["2", "3", "-1"]
+    end = session.resume()
+    assert (end["exit_code"], session.output()) == (0, "shapes: negative side\n2 of area 13, 1 bad\n")
+
+
+def test_threads_stop_together_and_each_stop_is_told(session: Session, build: Builder, way: dict[str, str]) -> None:
+    threads = build("threads")
+    session.break_at(threads.source, "square")
+    stop = launch(session, threads, way)
+
+    seen = set()
+    for _ in range(3):
+        assert (stop["stop_reason"], here(stop)) == ("breakpoint", ("square", threads.line("square")))
+        number = int(session.evaluate("number")["result"])
+        assert session.evaluate("result")["result"] == str(number * number)
+        seen.add(number)
+        listed = session.get("/threads")["threads"]
+        assert len(listed) == 4
+        assert all(thread["status"] == "paused" for thread in listed)
+        stacks = {thread["id"]: session.get(f"/threads/{thread['id']}/stacktrace")["frames"] for thread in listed}
+        starts = [own(frames, threads)[-1][0] for frames in stacks.values()]
+        assert sorted(starts) == ["main", "worker", "worker", "worker"]
+        main = min(stacks)
+        assert session.evaluate("sum", thread_id=main, frame_id=depth(stacks[main], "main"))["result"] == "0"
+        stop = session.resume()
+    assert seen == {1, 2, 3}
+    assert (stop["status"], stop["exit_code"], session.output()) == ("terminated", 0, "3 finished, sum 14\n")
+    assert session.get("/breakpoints")["breakpoints"][0]["hit_count"] == 3
+
+
+def depth(frames: list[dict[str, Any]], function: str) -> int:
+    return next(frame["id"] for frame in frames if frame["name"] == function)
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_a_running_process_is_attached_to_and_let_go(api: Api, build: Builder, adapter: str) -> None:
+    slow = build("slow")
+    target = Target([str(slow.program)])
+    try:
+        assert target.says().startswith("ready")
+        with api.session() as session:
+            attach(session, target, adapter=adapter)
+            session.break_at(slow.source, "count")
+            stop = session.get("/report", wait=20)
+            assert (stop["stop_reason"], here(stop)) == ("breakpoint", ("main", slow.line("count")))
+            assert int(session.locals()["count"]) > 0
+            session.post("/detach")
+            assert target.is_alive
+        with api.session() as session:
+            attach(session, target, adapter=adapter)
+            stop = session.post("/pause", {"wait": 20})
+            assert (stop["status"], stop["stop_reason"]) == ("paused", "pause")
+            session.post("/set-expression", {"expression": "enough", "value": "7"})
+            end = session.resume()
+            assert (end["status"], end["exit_code"]) == ("terminated", 7)
+        assert target.finish() == (7, "done\n", "")
+    finally:
+        target.end()
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, adapter: str) -> None:
+    crash = build("crash")
+    stop = session.launch(program=str(crash.program), core=str(core_of(crash)), adapter=adapter)
+
+    assert (stop["stop_reason"], stop["exception"]["type"]) == ("exception", "SIGSEGV")
+    chain = [("weigh", crash.line("crash")), ("total", crash.line("caller")), ("main", crash.line("main"))]
+    assert own(session.get("/stacktrace")["frames"], crash) == chain
+    assert is_null(session.locals(0)["item"])
+    assert session.evaluate("order->id * 2", frame_id=1)["result"] == "16"
+    refusal(400, "NOT_SUPPORTED", session.resume)
+    refusal(400, "NOT_SUPPORTED", session.step)
+    assert session.get("/status")["status"] == "paused"
