@@ -18,6 +18,7 @@ from .lldb_machine import WATCHPOINT
 from .lldb_marks import LldbMarks
 from .lldb_throws import DESCRIPTION, LldbThrows
 from .process import ERRORS, INPUT, OUTPUT, Helper
+from .signals import QUIET
 from .talking import GRACE
 
 SETTINGS = (
@@ -26,8 +27,7 @@ SETTINGS = (
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
 """Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""
-PASSED = "process handle --pass true --stop false --notify false SIGTERM SIGALRM SIGURG SIGIO SIGVTALRM SIGPROF SIGWINCH"
-"""Signals at which gdb does not stop either."""
+PASSED = f"process handle --pass true --stop false --notify false {' '.join(QUIET)}"
 CONNECTED = (
     "script import time; [time.sleep(0.005) for _ in range(1000) "
     "if lldb.debugger.GetSelectedTarget().process.state != lldb.eStateConnected]",
