@@ -75,6 +75,7 @@ def test_without_lldb_a_launch_says_what_to_install(build: Builder, tmp_path: Pa
 
 def test_names_of_functions_are_without_their_parameters() -> None:
     assert short_name("main") == "main"
+    assert short_name("::helper(const Parcel &)") == "helper"
     assert short_name("Square::area() const") == "Square::area"
     assert short_name("f(void (*)(int), std::vector<A, B<C>> const&)") == "f"
     assert short_name("ns::Made<A>::type ns::make<A, int&>(int&)") == "ns::make<A, int&>"

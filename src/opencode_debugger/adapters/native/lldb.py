@@ -18,6 +18,7 @@ from .lldb_machine import WATCHPOINT
 from .lldb_marks import LldbMarks
 from .lldb_throws import DESCRIPTION, LldbThrows
 from .process import ERRORS, INPUT, OUTPUT, Helper
+from .signals import QUIET
 from .talking import GRACE
 
 SETTINGS = (
@@ -26,8 +27,7 @@ SETTINGS = (
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
 """Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""
-PASSED = "process handle --pass true --stop false --notify false SIGTERM SIGURG SIGIO SIGVTALRM SIGPROF SIGWINCH"
-"""Signals at which gdb does not stop either."""
+PASSED = f"process handle --pass true --stop false --notify false {' '.join(QUIET)}"
 CONNECTED = (
     "script import time; [time.sleep(0.005) for _ in range(1000) "
     "if lldb.debugger.GetSelectedTarget().process.state != lldb.eStateConnected]",
@@ -93,9 +93,7 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         assert self._helper is not None
         return "launch", self._launching(spec, environment, self._helper)
 
-    def _launching(
-        self, spec: LaunchSpec, environment: dict[str, str], holder: Helper, *before: str
-    ) -> dict[str, Any]:
+    def _launching(self, spec: LaunchSpec, environment: dict[str, str], holder: Helper, *before: str) -> dict[str, Any]:
         """lldb opens the program's streams itself, by way of a process that has them."""
         self._is_starting = True
         streams = {"input": INPUT, "output": OUTPUT, "error": ERRORS}
@@ -333,4 +331,3 @@ def _parent_or_tracer(pid: int) -> int | None:
             if line.startswith("TracerPid:"):
                 return int(line.split()[1]) or None
     return None
-
