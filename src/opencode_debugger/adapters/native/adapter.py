@@ -15,6 +15,7 @@ from typing import Any
 from ...dap.messages import Event
 from ...errors import RelayError
 from ..base import (
+    UNTOLD,
     Asked,
     AttachSpec,
     Bound,
@@ -291,6 +292,8 @@ class NativeAdapter(Machine, Offered):
         }.get(event.event)
         if handler is not None:
             handler(body)
+        elif event.event not in UNTOLD:
+            self._listener.on_event(event.event, body)
 
     def _on_process(self, body: dict[str, Any]) -> None:
         if body.get("systemProcessId"):

@@ -15,6 +15,7 @@ from . import elf, lldb_program
 from .lldb_marks import LldbMarks
 from .lldb_stopping import LldbStopping
 from .process import ERRORS, INPUT, OUTPUT, Helper
+from .signals import QUIET
 from .talking import GRACE
 
 SETTINGS = (
@@ -23,8 +24,7 @@ SETTINGS = (
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
 """Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""
-PASSED = "process handle -p true -s false -n false SIGTERM SIGALRM SIGURG SIGIO SIGVTALRM SIGPROF SIGWINCH"
-"""Signals at which gdb does not stop either."""
+PASSED = f"process handle --pass true --stop false --notify false {' '.join(QUIET)}"
 CONNECTED = (
     "script import time; [time.sleep(0.005) for _ in range(1000) "
     "if lldb.debugger.GetSelectedTarget().process.state != lldb.eStateConnected]",
