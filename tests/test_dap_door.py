@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from dap_client import Dap, Failed, soon
+from native import Builder
 from relays import Session, line_of
 
 PROGRAM = """
@@ -368,3 +369,35 @@ def test_code_that_is_in_no_file_can_be_read(session: Session) -> None:
         dap.ready()
         source = dap.stack(dap.event("stopped")["threadId"])[0]["source"]
         assert dap.request("source", **source)["content"] == "x = 1\ny = x + 1\n"
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_an_editor_attaches_to_a_native_program(session: Session, build: Builder, adapter: str) -> None:
+    built = build("tour")
+    session.break_at(built.source, "add")
+    session.launch(program=str(built.program), adapter=adapter)
+    with Dap.of(session) as dap:
+        capabilities = dap.attach()
+        print(capabilities)
+        lines = [{"line": built.line("print")}]
+        (bp,) = dap.request("setBreakpoints", source={"path": str(built.source)}, breakpoints=lines)["breakpoints"]
+        assert (bp["verified"], bp["line"]) == (True, built.line("print"))
+        dap.ready()
+        thread = dap.event("stopped", reason="breakpoint")["threadId"]
+        frames = dap.stack(thread)
+        assert [frame["name"] for frame in frames[:2]] == ["add", "main"]
+        assert dap.locals(frames[0]["id"])["sum"]["value"] == "0"
+        corner = dap.locals(frames[1]["id"])["corner"]
+        inside = dap.request("variables", variablesReference=corner["variablesReference"])["variables"]
+        assert [(row["name"], row["value"]) for row in inside] == [("x", "3"), ("y", "2.5")]
+        assert dap.request("evaluate", expression="counter + 1", frameId=frames[0]["id"])["result"] == "41"
+        dap.request("next", threadId=thread)
+        dap.event("stopped", reason="step")
+        session.delete("/breakpoints/bp_1")
+        dap.request("continue", threadId=thread)
+        stopped = dap.event("stopped", reason="breakpoint")
+        assert dap.stack(stopped["threadId"])[0]["line"] == built.line("print")
+        dap.request("continue", threadId=thread)
+        assert "total 55" in dap.output("line one")
+        assert dap.event("exited") == {"exitCode": 3}
+        dap.event("terminated")

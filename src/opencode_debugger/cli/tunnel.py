@@ -181,3 +181,5 @@ def carry(address: Address, session: str, client: socket.socket, listener: socke
             fail(str(problem))
             if isinstance(problem, TurnedAway) and problem.code in GONE:
                 listener.shutdown(socket.SHUT_RDWR)
+        finally:
+            client.shutdown(socket.SHUT_RDWR)  # closed alone, it would wait for the thread that reads from it

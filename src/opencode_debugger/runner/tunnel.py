@@ -21,7 +21,7 @@ HOST = "127.0.0.1"
 SCHEME = b"Bearer "
 FIRST_LINE = 256
 """Bytes that the line with the token may have."""
-PATIENCE = 5.0
+PATIENCE = 3.0
 """Seconds to send it."""
 CALLERS = 32
 """Connections at once, those included that have not shown the token yet."""

@@ -22,6 +22,7 @@ from .gdb_looking import GdbLooking
 from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
 from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
+from .signals import QUIET
 from .talking import done
 
 INSIDE = Path(__file__).with_name("gdb_inside")
@@ -32,8 +33,6 @@ LOAD = (
 )
 PRINTERS = "/usr/share/gdb/auto-load"
 """Where a system keeps what shows the containers of C++."""
-QUIET = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGCHLD", "SIGCONT", "SIGWINCH", "SIGURG")
-"""Signals with which programs work: they are no crash, and go through."""
 SETTINGS = (
     f"set exec-wrapper /bin/sh -c '{REDIRECTED}' sh",
     "set debuginfod enabled off",
@@ -89,6 +88,7 @@ class GdbMarks(Marks):
 
 class GdbAdapter(GdbLooking, GdbMachine):
     kind = "gdb"
+    serving = "gdbserver HOST:PORT PROGRAM"
     more = GdbMachine.more | {"exception_classes"}
 
     _tells_when_begun = True

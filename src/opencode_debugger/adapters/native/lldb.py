@@ -18,6 +18,7 @@ from .lldb_machine import WATCHPOINT
 from .lldb_marks import LldbMarks
 from .lldb_throws import DESCRIPTION, LldbThrows
 from .process import ERRORS, INPUT, OUTPUT, Helper
+from .signals import QUIET
 from .talking import GRACE
 
 SETTINGS = (
@@ -26,16 +27,27 @@ SETTINGS = (
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
 """Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""
-PASSED = "process handle --pass true --stop false --notify false SIGTERM SIGURG SIGIO SIGVTALRM SIGPROF SIGWINCH"
-"""Signals at which gdb does not stop either."""
+PASSED = f"process handle --pass true --stop false --notify false {' '.join(QUIET)}"
 CONNECTED = (
     "script import time; [time.sleep(0.005) for _ in range(1000) "
     "if lldb.debugger.GetSelectedTarget().process.state != lldb.eStateConnected]",
     "platform shell true",
 )
 """Until lldb has noticed that it is connected, it refuses to launch; the second is for an lldb without Python."""
+COMMANDS = {
+    ("continue", "line"): "thread continue",
+    ("next", "line"): "thread step-over --run-mode this-thread",
+    ("stepIn", "line"): "thread step-in --run-mode this-thread",
+    ("stepOut", "line"): "thread step-out --run-mode this-thread",
+    ("next", "instruction"): "thread step-inst-over",
+    ("stepIn", "instruction"): "thread step-inst",
+    ("stepOut", "instruction"): "thread step-out --run-mode this-thread",
+}
+"""How one thread goes on while the others stay, or by one instruction."""
+ALL_THREADS = "script [thread.Resume() for thread in lldb.debugger.GetSelectedTarget().process]"
 PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
+LOCAL = ("localhost", "127.0.0.1", "::1")
 SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
@@ -43,6 +55,7 @@ NO_CONNECTION = -1
 
 class LldbAdapter(LldbThrows, NativeAdapter):
     kind = "lldb"
+    serving = "lldb-server gdbserver HOST:PORT -- PROGRAM"
     more = NativeAdapter.more | {"instruction_steps", "exception_classes"}
     _marks: LldbMarks
 
@@ -54,6 +67,8 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         """stops of other threads, at the same moment as the one that is being told"""
         self._stepping: int | None = None
         """the thread that a step was asked of"""
+        self._others_wait = False
+        """a thread was let go alone, after which lldb holds the others until told otherwise"""
         self._inner_server: Watched | None = None
         """the lldb-server that lldb-dap has started for itself"""
 
@@ -119,6 +134,15 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         if spec.pid is not None:
             return "attach", {**common, "pid": spec.pid}
         return "attach", {**common, "gdb-remote-port": spec.port, "gdb-remote-hostname": spec.host}
+
+    def _check_target(self, spec: AttachSpec) -> None:
+        """lldb tries for ten seconds; a look at who listens takes no connection away."""
+        super()._check_target(spec)
+        if spec.port is not None and spec.host in LOCAL:
+            from ..debugpy.ports import Sockets
+
+            if not Sockets().has_listener(spec.port):
+                raise self._not_begun("ATTACH_FAILED", f"Connection refused: nobody listens on port {spec.port}")
 
     def _on_process(self, body: dict[str, Any]) -> None:
         super()._on_process(body)
@@ -227,6 +251,21 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         self._together = []
         await super()._go(command, thread_id, go, granularity)
 
+    async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
+        """lldb-dap lets all threads go, by lines; the rest, only lldb's own commands do."""
+        if self._others_wait:
+            self._others_wait = False
+            await self._line(ALL_THREADS)
+        alone, granularity = arguments["singleThread"], arguments.get("granularity", "line")
+        if not alone and (granularity == "line" or command not in ("next", "stepIn")):
+            await super()._send_off(command, arguments)
+            return
+        self._others_wait = command == "continue"
+        index = await self._marks.index_of(arguments["threadId"])
+        said = await self._line(f"{COMMANDS[command, granularity]} {index}")
+        if "error:" in said:
+            raise RelayError("DEBUGPY_ERROR", f"lldb refused {command}: {said.strip()}")
+
     async def _go_on_quietly(self, thread_id: int) -> None:
         if self._together and not self._is_ending:
             other = self._together.pop(0)
@@ -271,8 +310,9 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         inner, self._inner_server = self._inner_server, None
         if inner is not None:
             inner.close()
-        if self._helper is not None:
-            await self._helper.end()
+        helper, self._helper = self._helper, None
+        if helper is not None:
+            await helper.end()
         await super()._close()
 
 

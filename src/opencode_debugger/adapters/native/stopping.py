@@ -167,7 +167,7 @@ class Stopping(Looking):
             return
         self._is_running = True
         self._forget_places()
-        await self._request(journey.kind, self._go_arguments(thread_id, self._alone is not None, journey.granularity))
+        await self._send_off(journey.kind, self._go_arguments(thread_id, self._alone is not None, journey.granularity))
 
     async def _look_ahead(self, journey: Journey, until: str, thread_id: int) -> None:
         frames = await self._stack(thread_id, 1)
@@ -188,7 +188,7 @@ class Stopping(Looking):
         self._is_running = True
         self._forget_places()
         with contextlib.suppress(RelayError):
-            await self._request("continue", self._go_arguments(thread_id, self._alone is not None))
+            await self._send_off("continue", self._go_arguments(thread_id, self._alone is not None))
 
     @property
     def _is_halted(self) -> bool:

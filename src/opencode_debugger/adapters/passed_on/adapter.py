@@ -9,7 +9,11 @@ from ...errors import RelayError
 from ..base import AttachSpec, ExceptionRule, Groups, LaunchSpec, Listener
 from ..offered import Offered
 from ..stdin import Stdin
+from . import strangers
 
+BUSY = "Another client is connected to the debugger of this program: disconnect that one first"
+LEAVING = 1.0
+"""Seconds for a client to make room for the next."""
 NOT_SET = (
     "The session's breakpoints are not set: with tunnel_only the debugger is the tunnel's client's, and so are its "
     "breakpoints"
@@ -27,6 +31,7 @@ class PassedOn(Offered):
         self._timeout = timeout
         self.pid: int | None = None
         self.warnings: list[str] = []
+        self._turn = asyncio.Lock()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -43,7 +48,19 @@ class PassedOn(Offered):
         )
 
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A client that was let into the tunnel, until it leaves."""
+        """A client that was let into the tunnel, until it leaves. One after the other: the last may be leaving."""
+        try:
+            async with asyncio.timeout(LEAVING):
+                await self._turn.acquire()
+        except TimeoutError:
+            await strangers.turn_away(reader, writer, BUSY)
+            return
+        try:
+            await self._carry(reader, writer)
+        finally:
+            self._turn.release()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         raise NotImplementedError
 
     async def check_interpreter(self, path: str) -> None:

@@ -22,7 +22,6 @@ from .lines import Line, PtyLine, SocketLine
 SPEAKS_GDB = (
     "This tunnel speaks gdb's remote protocol, not DAP: connect gdb with target remote, or lldb with gdb-remote"
 )
-BUSY = "Another debugger is connected to this program: disconnect that one first"
 LET_GO = "The debugger that was connected before has let go of this program: it runs without one"
 PARTING = 1.0
 """Seconds for a debug server to tell its client of the program's end."""
@@ -41,7 +40,6 @@ class NativePassedOn(PassedOn):
         self._line: Line | None = None
         self._pipes: Pipes | None = None
         self._program: Watched | None = None
-        self._client: asyncio.Task[Any] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def check_launch(self, spec: LaunchSpec) -> None:
@@ -128,7 +126,7 @@ class NativePassedOn(PassedOn):
             self._listener.on_exit(status)
         self.pid = None
         if server is not None:
-            await server.end(PARTING)
+            await server.end(PARTING if self._turn.locked() else 0)
         await self._close()
         await end_others(self._session_id)
 
@@ -136,21 +134,19 @@ class NativePassedOn(PassedOn):
         if self._line is not None:
             self._line.close()
 
-    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = self._line
-        if self._client is not None or line is None or line.is_closed:
-            await strangers.turn_away(reader, writer, BUSY if self._client is not None else LET_GO)
+        if line is None or line.is_closed:
+            await strangers.turn_away(reader, writer, LET_GO)
             return
-        self._client = asyncio.current_task()
-        try:
-            first = await reader.read(strangers.CHUNK)
-            if first.startswith(strangers.DAP):
-                await strangers.turn_away(reader, writer, SPEAKS_GDB, first)
-            elif first:
+        first = await reader.read(strangers.CHUNK)
+        if first.startswith(strangers.DAP):
+            await strangers.turn_away(reader, writer, SPEAKS_GDB, first)
+        elif first:
+            try:
                 await line.carry(first, reader, writer)
-        finally:
-            await line.hang_up(self._is_running)
-            self._client = None
+            finally:
+                await line.hang_up(self._is_running)
 
     def _is_running(self) -> bool:
         return self.pid is not None and state_of(self.pid) not in ("t", "")

@@ -20,7 +20,6 @@ from . import strangers
 from .adapter import PassedOn
 
 SPEAKS_DAP = "This tunnel speaks DAP, which gdb and lldb do not: attach an editor"
-BUSY = "Another client is connected to the debugger of this program: disconnect that one first"
 GONE = "The debugger of this program is gone: it runs without one"
 LONGEST = 64 * 1024 * 1024
 """Bytes of one message."""
@@ -35,7 +34,6 @@ class PythonPassedOn(PassedOn):
 
     _program: Program | None = None
     _line: DebugpyLine | None = None
-    _client: asyncio.Task[Any] | None = None
 
     async def check_launch(self, spec: LaunchSpec) -> None:
         interpreter = await interpreters.identify(spec.interpreter)
@@ -70,21 +68,19 @@ class PythonPassedOn(PassedOn):
         self.pid = None
         self._listener.on_exit(status)
 
-    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = self._line
-        if self._client is not None or line is None or line.is_closed:
-            await strangers.turn_away(reader, writer, BUSY if self._client is not None else GONE)
+        if line is None or line.is_closed:
+            await strangers.turn_away(reader, writer, GONE)
             return
-        self._client = asyncio.current_task()
-        try:
-            first = await reader.read(strangers.CHUNK)
-            if first.startswith(strangers.GDB_REMOTE):
-                await strangers.turn_away(reader, writer, SPEAKS_DAP, first)
-            elif first:
+        first = await reader.read(strangers.CHUNK)
+        if first.startswith(strangers.GDB_REMOTE):
+            await strangers.turn_away(reader, writer, SPEAKS_DAP, first)
+        elif first:
+            try:
                 await line.carry(first, reader, writer)
-        finally:
-            await line.part()
-            self._client = None
+            finally:
+                await line.part()
 
     @property
     def stdin(self) -> Stdin | None:
