@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shlex
+import signal
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,7 @@ from .. import gdb_program
 from ..base import AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
 from . import elf
+from .ending import QUIT
 from .gdb_looking import GdbLooking
 from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
@@ -91,6 +93,10 @@ class GdbAdapter(GdbLooking, GdbMachine):
 
     _tells_when_begun = True
 
+    def _reset(self) -> None:
+        super()._reset()
+        self._was_killed = False
+
     def _make_marks(self) -> Marks:
         return GdbMarks(self._request, self._listener.on_rebound)
 
@@ -147,6 +153,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
     async def _exit_status(self, code: int | None) -> ExitStatus | None:
         with contextlib.suppress(RelayError):
             self._listener.on_hits(await self.hits())
+        if self._was_killed:
+            return ExitStatus.of(-signal.SIGKILL)
         for variable, sign in (("$_exitsignal", -1), ("$_exitcode", 1)):
             found = (await self._request("evaluate", {"expression": variable, "context": "watch"}))["result"]
             if found.isdigit():
@@ -179,6 +187,15 @@ class GdbAdapter(GdbLooking, GdbMachine):
         ids = body.get("hitBreakpointIds") or []
         self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
         return "exception" if self._stopped_at_throw else super()._reason(body)
+
+    async def _kill(self) -> None:
+        """gdb does not notice that a program died which it holds."""
+        if self._is_running:
+            await super()._kill()
+        else:
+            self._was_killed = True
+            with contextlib.suppress(RelayError):
+                await self._request("terminate", timeout=QUIT)
 
     async def _go_free(self) -> None:
         await self._command_line("detach")
