@@ -259,3 +259,11 @@ def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, ad
     refusal(400, "NOT_SUPPORTED", session.resume)
     refusal(400, "NOT_SUPPORTED", session.step)
     assert session.get("/status")["status"] == "paused"
+    assert "warnings" not in stop
+
+    tour = build("tour")
+    with session.api.session() as other:
+        options = {"program": str(tour.program), "adapter": adapter}
+        refusal(400, "LAUNCH_FAILED", other.launch, core=str(crash.program), **options)
+        stop = other.launch(core=str(core_of(crash)), **options)
+        assert "is of crash, not of tour" in stop["warnings"][0]

@@ -42,9 +42,7 @@ Read = Callable[[], bytes]
 Write = Callable[[bytes], None]
 
 
-def tunnel(
-    session: str, listen: int | None, server: str | None, token_file: Path | None, data_dir: Path | None
-) -> int:
+def tunnel(session: str, listen: int | None, server: str | None, token_file: Path | None, data_dir: Path | None) -> int:
     try:
         address = find(server, token_file, data_dir)
         if listen is None:

@@ -26,7 +26,9 @@ from .stops import End, Stop
 
 logger = logging.getLogger(__name__)
 
-LIBRARY = re.compile(r"^<|[/\\](site|dist)-packages[/\\]|[/\\][Ll]ib(64)?[/\\]python\d[^/\\]*[/\\]")
+LIBRARY = re.compile(
+    r"^<|[/\\](site|dist)-packages[/\\]|[/\\][Ll]ib(64)?[/\\]python\d[^/\\]*[/\\]|^/(usr/)?lib\d*/.*\.so[.\d]*$"
+)
 """Paths of modules that are not the user's own"""
 LONGEST_BODY = 10_000
 ROUTINE = frozenset({"step", "pause", "entry"})

@@ -109,9 +109,7 @@ async def disconnect(door: Door, given: dict[str, Any]) -> Body:
 
 async def stack_trace(door: Door, given: dict[str, Any]) -> Body:
     wish = understood(given, arguments.StackTrace)
-    answer = await door.call(
-        "stack_trace", thread_id=wish.thread_id, start_frame=wish.start_frame, levels=wish.levels
-    )
+    answer = await door.call("stack_trace", thread_id=wish.thread_id, start_frame=wish.start_frame, levels=wish.levels)
     shown = [_frame(door, wish.thread_id, frame) for frame in answer["frames"]]
     return {"stackFrames": shown, "totalFrames": answer["total_frames"]}
 

@@ -19,6 +19,8 @@ STALLED = 60.0
 """Seconds for which a reader may take nothing at all while something waits to be sent."""
 PARTING = 10.0
 """Seconds in which the other side may answer a close frame, or read what was sent before it."""
+QUIET = 0.2
+"""Seconds in which whoever broke the protocol must send nothing to be taken to have noticed."""
 
 SILENT = logging.getLogger("opencode_debugger.streams.silent")
 SILENT.disabled = True
@@ -93,9 +95,29 @@ class Wire(WebSocketsSansIOProtocol):
         super().handle_close(event)
         self._end_soon(PARTING)
 
+    def data_received(self, data: bytes) -> None:
+        if self.conn.parser_exc is None:
+            super().data_received(data)
+        else:
+            self._close_when_quiet()
+
     def handle_parser_exception(self) -> None:
-        super().handle_parser_exception()
+        """What the other side is still sending is taken, or it might never read why it is closed."""
+        closed = self.conn.close_sent
+        assert closed is not None
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": closed.code, "reason": closed.reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        self._close_when_quiet()
         self._end_soon(PARTING)
+
+    def _close_when_quiet(self) -> None:
+        if self.close_timer is not None:
+            self.close_timer.cancel()
+        self.close_timer = self.loop.call_later(QUIET, self.transport.close)
 
     def shutdown(self) -> None:
         super().shutdown()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ...errors import RelayError
 from ..processes import ExitStatus, end_others
 from ..watched import Watched
+from .process import Helper
 from .stopping import Stopping
 from .talking import done
 
@@ -74,10 +75,9 @@ class Ending(Stopping):
         await asyncio.wait([self._ended], timeout=0.5)
         self._finish(lambda: self._listener.on_lost(self._lost_words()))
 
-    async def _hung_up(self) -> None:
+    async def _hung_up(self, helper: Helper) -> None:
         """A debugger that no longer talks is of no use."""
-        helper = self._helper
-        if helper is not None and helper.is_alive:
+        if helper.is_alive:
             await helper.end(QUIT)
 
     def _finish(self, tell: Callable[[], None]) -> None:

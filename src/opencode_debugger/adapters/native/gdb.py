@@ -20,6 +20,7 @@ from .gdb_looking import GdbLooking
 from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
 from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
+from .signals import QUIET
 from .talking import done
 
 INSIDE = Path(__file__).with_name("gdb_inside")
@@ -30,8 +31,6 @@ LOAD = (
 )
 PRINTERS = "/usr/share/gdb/auto-load"
 """Where a system keeps what shows the containers of C++."""
-QUIET = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGCHLD", "SIGCONT", "SIGWINCH", "SIGURG")
-"""Signals with which programs work: they are no crash, and go through."""
 SETTINGS = (
     f"set exec-wrapper /bin/sh -c '{REDIRECTED}' sh",
     "set debuginfod enabled off",
@@ -87,6 +86,7 @@ class GdbMarks(Marks):
 
 class GdbAdapter(GdbLooking, GdbMachine):
     kind = "gdb"
+    serving = "gdbserver HOST:PORT PROGRAM"
     more = GdbMachine.more | {"exception_classes"}
 
     _tells_when_begun = True
@@ -107,6 +107,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
             with contextlib.suppress(RelayError):  # some are newer than the oldest gdb that will do
                 await self._command_line(command)
         await self._command_line(LOAD.format(path=str(INSIDE / "__init__.py"), folder=str(INSIDE)))
+        if self._server is not None:
+            await self._command_line("set sysroot /")  # else gdb has all files sent by the server
         held = [INPUT, OUTPUT, ERRORS] if self._pipes is not None and self._server is None else []
         await self._request("ocdb", {"method": "begin", "arguments": {"held": held}})
         if program is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ...errors import RelayError
@@ -134,6 +135,11 @@ class GdbLooking(Looking):
             for each, text in zip(answer, expressions, strict=True)
         ]
 
+    async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
+        lines = await self._inside_gdb(place, "complete", text=typed)
+        start = len(typed) - len(re.split(r"\W", typed)[-1])
+        return [line[start:] for line in lines]
+
     async def set_variable(
         self, frame: int, reference: int, name: str, value: str, limit: int, timeout: float
     ) -> dict[str, Any]:
@@ -195,4 +201,4 @@ MOST_SEARCHED = 10_000
 
 def _top(top: dict[str, Any]) -> dict[str, Any]:
     source = {"path": top["path"]} if top["path"] else None
-    return {"name": top["name"], "line": top["line"], "column": 0, "source": source}
+    return {"name": top["name"], "line": top["line"], "column": 1, "source": source}

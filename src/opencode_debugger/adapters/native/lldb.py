@@ -18,6 +18,7 @@ from .lldb_machine import WATCHPOINT
 from .lldb_marks import LldbMarks
 from .lldb_throws import DESCRIPTION, LldbThrows
 from .process import ERRORS, INPUT, OUTPUT, Helper
+from .signals import QUIET
 from .talking import GRACE
 
 SETTINGS = (
@@ -26,8 +27,7 @@ SETTINGS = (
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
 """Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""
-PASSED = "process handle --pass true --stop false --notify false SIGTERM SIGURG SIGIO SIGVTALRM SIGPROF SIGWINCH"
-"""Signals at which gdb does not stop either."""
+PASSED = f"process handle --pass true --stop false --notify false {' '.join(QUIET)}"
 CONNECTED = (
     "script import time; [time.sleep(0.005) for _ in range(1000) "
     "if lldb.debugger.GetSelectedTarget().process.state != lldb.eStateConnected]",
@@ -47,6 +47,7 @@ COMMANDS = {
 ALL_THREADS = "script [thread.Resume() for thread in lldb.debugger.GetSelectedTarget().process]"
 PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
+LOCAL = ("localhost", "127.0.0.1", "::1")
 SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
@@ -54,6 +55,7 @@ NO_CONNECTION = -1
 
 class LldbAdapter(LldbThrows, NativeAdapter):
     kind = "lldb"
+    serving = "lldb-server gdbserver HOST:PORT -- PROGRAM"
     more = NativeAdapter.more | {"instruction_steps", "exception_classes"}
     _marks: LldbMarks
 
@@ -91,9 +93,7 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         assert self._helper is not None
         return "launch", self._launching(spec, environment, self._helper)
 
-    def _launching(
-        self, spec: LaunchSpec, environment: dict[str, str], holder: Helper, *before: str
-    ) -> dict[str, Any]:
+    def _launching(self, spec: LaunchSpec, environment: dict[str, str], holder: Helper, *before: str) -> dict[str, Any]:
         """lldb opens the program's streams itself, by way of a process that has them."""
         self._is_starting = True
         streams = {"input": INPUT, "output": OUTPUT, "error": ERRORS}
@@ -134,6 +134,15 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         if spec.pid is not None:
             return "attach", {**common, "pid": spec.pid}
         return "attach", {**common, "gdb-remote-port": spec.port, "gdb-remote-hostname": spec.host}
+
+    def _check_target(self, spec: AttachSpec) -> None:
+        """lldb tries for ten seconds; a look at who listens takes no connection away."""
+        super()._check_target(spec)
+        if spec.port is not None and spec.host in LOCAL:
+            from ..debugpy.ports import Sockets
+
+            if not Sockets().has_listener(spec.port):
+                raise self._not_begun("ATTACH_FAILED", f"Connection refused: nobody listens on port {spec.port}")
 
     def _on_process(self, body: dict[str, Any]) -> None:
         super()._on_process(body)
@@ -301,8 +310,9 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         inner, self._inner_server = self._inner_server, None
         if inner is not None:
             inner.close()
-        if self._helper is not None:
-            await self._helper.end()
+        helper, self._helper = self._helper, None
+        if helper is not None:
+            await helper.end()
         await super()._close()
 
 
@@ -321,4 +331,3 @@ def _parent_or_tracer(pid: int) -> int | None:
             if line.startswith("TracerPid:"):
                 return int(line.split()[1]) or None
     return None
-

@@ -116,5 +116,3 @@ def _matches(rule: ExceptionRule, classes: list[str]) -> bool:
     return not rule.exceptions or any(
         name == wanted or name.endswith(f"::{wanted}") for name in classes for wanted in rule.exceptions
     )
-
-

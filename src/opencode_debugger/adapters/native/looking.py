@@ -24,6 +24,8 @@ COMMAND = ">"
 SCOPES = ("Locals", "Arguments", "Return", "Globals", "Registers")
 CALLS = re.compile(r"[\w\]\)]\s*\(|(?<![=!<>])=(?!=)|\+\+|--")
 """What may change the program: a call, an assignment."""
+ADVICE = re.compile(r"To change this behavior use\s+\"[^\"]+\"\.|Use \"[^\"]+\"\.")
+"""What debuggers tell people who type commands."""
 CAST = re.compile(r"\b(sizeof|alignof|typeof|decltype)\s*\(")
 
 
@@ -239,7 +241,8 @@ class Looking(Talking):
         if self._is_syntax_error(said):
             problem = {"message": said[:ERROR_LIMIT], "line": 1, "offset": 1, "text": text[:500]}
             return {"syntax_error": problem}
-        return {"result": None, "type": None, "error": said[:ERROR_LIMIT], "traceback": None}
+        told = " ".join(ADVICE.sub("", said).split())
+        return {"result": None, "type": None, "error": told[:ERROR_LIMIT], "traceback": None}
 
     def _is_syntax_error(self, said: str) -> bool:
         return "syntax error" in said
@@ -370,6 +373,8 @@ class Looking(Talking):
         return CALLS.search(CAST.sub("", text)) is not None
 
 
+TRACED = 15
+"""frames of a backtrace as text"""
 VALUES = 2.0
 """Seconds that one watch may take."""
 
@@ -421,10 +426,12 @@ def signal_text(number: int) -> tuple[str, str]:
 
 def backtrace(frames: Frames) -> str:
     lines = []
-    for level, frame in enumerate(frames[:100]):
+    for level, frame in enumerate(frames[:TRACED]):
         source = frame.get("source")
         where = f"{source['path']}:{frame['line']}" if source else frame.get("address") or ""
         lines.append(f"#{level} {frame['name']} at {where}")
+    if len(frames) > TRACED:
+        lines.append(f"... and {len(frames) - TRACED} more")
     return "\n".join(lines)
 
 

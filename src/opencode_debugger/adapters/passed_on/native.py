@@ -82,9 +82,7 @@ class NativePassedOn(PassedOn):
         with contextlib.suppress(RelayError):
             self._pipes.stdin.send(spec.stdin, spec.stdin_eof)
 
-    def _under_gdbserver(
-        self, spec: LaunchSpec, environment: dict[str, str], streams: Streams
-    ) -> tuple[Helper, Line]:
+    def _under_gdbserver(self, spec: LaunchSpec, environment: dict[str, str], streams: Streams) -> tuple[Helper, Line]:
         """It reads and writes a terminal that only we have: a port would be open to everybody on this machine."""
         line = PtyLine()
         # The shell that it starts programs with is the one named there; the program gets its own again.

@@ -36,6 +36,8 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
 
     wish: Json
     hits = 0
+    known: tuple[bool, int] = (True, 0)
+    """whether it has a place, and how many"""
 
     def stop(self) -> bool:
         if looking.evaluating:
@@ -126,6 +128,27 @@ def place(group: str, wanted: list[Json]) -> Json:
     return {"breakpoints": answers}
 
 
+def _modified(mark: Any) -> None:
+    """Of what gdb changes about a breakpoint, its place is news; that it was reached once more is not."""
+    if not isinstance(mark, Mark):
+        _told(mark)
+    elif (mark.pending, len(mark.locations)) != mark.known:
+        mark.known = (mark.pending, len(mark.locations))
+        _server.send_event("breakpoint", {"reason": "changed", "breakpoint": described(mark)})
+
+
+_told: Any = None
+"""how gdb itself tells of changes"""
+
+
+def install() -> None:
+    global _told
+    _told = getattr(importlib.import_module("gdb.dap.breakpoint"), "_bp_modified", None)
+    if _told is not None:
+        gdb.events.breakpoint_modified.disconnect(_told)
+        gdb.events.breakpoint_modified.connect(_modified)
+
+
 def _key(wish: Json) -> tuple[Any, ...]:
     return (wish["number"], wish.get("path"), wish.get("line"), wish.get("function"))
 
@@ -138,7 +161,7 @@ def _location(wish: Json) -> Json:
 
 def _made(wish: Json) -> Mark:
     mark = Mark(**_location(wish))
-    mark.wish = wish
+    mark.wish, mark.known = wish, (mark.pending, len(mark.locations))
     return mark
 
 
@@ -151,6 +174,8 @@ def _check(wish: Json) -> None:
     try:
         if not probe.pending:
             probe.condition = condition
+    except gdb.error as error:
+        raise gdb.error(f"Condition {condition!r}: {error}") from error
     finally:
         probe.delete()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any
 
 from . import looking
@@ -15,6 +16,8 @@ WITH_ADDRESS = (4, 7, 8, 11)
 """SIGILL, SIGBUS, SIGFPE, SIGSEGV"""
 REGISTERS = {"x86-64": ("rdi", "rsi"), "aarch64": ("x0", "x1")}
 PREFIX = "typeinfo for "
+WHAT = "((char *(*)(void *)) (*(void ***) {address})[2])((void *) {address})"
+"""A call of std::exception::what, by its place among the virtual functions: its class may not be known here."""
 
 _rules: list[Json] = []
 _mark: Any = None
@@ -62,7 +65,7 @@ def _arguments() -> tuple[int, str]:
 
 def _class_of(info: int) -> str:
     said = str(gdb.execute(f"info symbol {info}", to_string=True))
-    name = said.split(" in section")[0].strip()
+    name = re.split(r" in section|@", said)[0].strip()
     return name[len(PREFIX) :] if name.startswith(PREFIX) else name
 
 
@@ -111,7 +114,7 @@ def _what(address: int, name: str) -> str:
     try:
         if any(each.startswith("std::") for each in _lineage(name)):
             with looking.Evaluating(1):
-                said = gdb.parse_and_eval(f"((std::exception *) {address})->what()")
+                said = gdb.parse_and_eval(WHAT.format(address=address))
                 return str(said.string(errors="replace"))
         return text_of(gdb.Value(address).cast(gdb.lookup_type(name).pointer()).dereference())
     except Exception:
