@@ -231,7 +231,7 @@ def test_a_program_that_is_let_go_runs_on_and_keeps_its_output(
     try:
         assert session.post("/detach")["detached"]
         with pytest.raises(psutil.TimeoutExpired):
-            process.wait(1)  # nobody ends it when the debugger and its server are gone
+            process.wait(0.7)  # nobody ends it when the debugger and its server are gone
         session.delete()
         assert process.is_running()
         assert process.status() in (psutil.STATUS_SLEEPING, psutil.STATUS_RUNNING)
