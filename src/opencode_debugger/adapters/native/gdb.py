@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -44,12 +45,14 @@ SETTINGS = (
     "set print frame-arguments none",
     "set breakpoint pending on",
     "set confirm off",
+    "handle SIGSTOP stop nopass",
     f"add-auto-load-safe-path {PRINTERS}",
     f"add-auto-load-scripts-directory {PRINTERS}",
     f"handle {' '.join(QUIET)} nostop noprint pass",
 )
 SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
 STARTUP = "During startup program"
+INSIST = 0.5
 GROUP = "functions"
 
 
@@ -187,6 +190,17 @@ class GdbAdapter(GdbLooking, GdbMachine):
         ids = body.get("hitBreakpointIds") or []
         self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
         return "exception" if self._stopped_at_throw else super()._reason(body)
+
+    async def pause(self, thread_id: int | None) -> None:
+        await super().pause(thread_id)
+        self._spawn(self._insist())
+
+    async def _insist(self) -> None:
+        """gdb halts a program by SIGINT, which the program may have blocked."""
+        stops = self._stops
+        await asyncio.sleep(INSIST)
+        if self._is_pausing and self._is_running and self._stops == stops and not self._is_over:
+            self._signal_program(signal.SIGSTOP)
 
     async def _kill(self) -> None:
         """gdb does not notice that a program died which it holds."""
