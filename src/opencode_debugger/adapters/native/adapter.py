@@ -100,7 +100,10 @@ class NativeAdapter(Machine, Offered):
 
     async def check_launch(self, spec: LaunchSpec) -> None:
         """Everything that can be known before the program starts."""
-        self._find()
+        try:
+            await asyncio.to_thread(self._find)
+        except RelayError as error:
+            raise RelayError("LAUNCH_FAILED", error.message, **error.details) from error
         elf.check(spec.target, runs=spec.core is None)
         if spec.core:
             core_file.check(spec.core)
@@ -222,7 +225,7 @@ class NativeAdapter(Machine, Offered):
         self.pid = None
 
     async def _converse(self, streams: Streams | None) -> None:
-        command, environment = self._find()
+        command, environment = await asyncio.to_thread(self._find)
         try:
             helper, channel = await start_debugger(
                 command, environment, self._session_id, streams, self._event, self._debugger_ended

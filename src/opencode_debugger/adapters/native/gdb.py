@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
 import shlex
+import signal
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +18,7 @@ from .. import gdb_program
 from ..base import AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
 from . import elf
+from .ending import QUIT
 from .gdb_looking import GdbLooking
 from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
@@ -42,12 +45,14 @@ SETTINGS = (
     "set print frame-arguments none",
     "set breakpoint pending on",
     "set confirm off",
+    "handle SIGSTOP stop nopass",
     f"add-auto-load-safe-path {PRINTERS}",
     f"add-auto-load-scripts-directory {PRINTERS}",
     f"handle {' '.join(QUIET)} nostop noprint pass",
 )
 SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
 STARTUP = "During startup program"
+INSIST = 0.5
 GROUP = "functions"
 
 
@@ -90,6 +95,10 @@ class GdbAdapter(GdbLooking, GdbMachine):
     more = GdbMachine.more | {"exception_classes"}
 
     _tells_when_begun = True
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._was_killed = False
 
     def _make_marks(self) -> Marks:
         return GdbMarks(self._request, self._listener.on_rebound)
@@ -147,6 +156,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
     async def _exit_status(self, code: int | None) -> ExitStatus | None:
         with contextlib.suppress(RelayError):
             self._listener.on_hits(await self.hits())
+        if self._was_killed:
+            return ExitStatus.of(-signal.SIGKILL)
         for variable, sign in (("$_exitsignal", -1), ("$_exitcode", 1)):
             found = (await self._request("evaluate", {"expression": variable, "context": "watch"}))["result"]
             if found.isdigit():
@@ -179,6 +190,26 @@ class GdbAdapter(GdbLooking, GdbMachine):
         ids = body.get("hitBreakpointIds") or []
         self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
         return "exception" if self._stopped_at_throw else super()._reason(body)
+
+    async def pause(self, thread_id: int | None) -> None:
+        await super().pause(thread_id)
+        self._spawn(self._insist())
+
+    async def _insist(self) -> None:
+        """gdb halts a program by SIGINT, which the program may have blocked."""
+        stops = self._stops
+        await asyncio.sleep(INSIST)
+        if self._is_pausing and self._is_running and self._stops == stops and not self._is_over:
+            self._signal_program(signal.SIGSTOP)
+
+    async def _kill(self) -> None:
+        """gdb does not notice that a program died which it holds."""
+        if self._is_running:
+            await super()._kill()
+        else:
+            self._was_killed = True
+            with contextlib.suppress(RelayError):
+                await self._request("terminate", timeout=QUIT)
 
     async def _go_free(self) -> None:
         await self._command_line("detach")

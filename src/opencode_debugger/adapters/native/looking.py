@@ -78,6 +78,8 @@ class Looking(Talking):
         frame = self._frames.get(number)
         if frame is None:
             raise RelayError("FRAME_NOT_FOUND", "The program has moved on")
+        if self._is_running:
+            raise self._not_halted()
         return frame
 
     # Threads and stacks.
