@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -164,6 +168,22 @@ def test_answers_are_those_of_the_rest_routes(relay: Relay, session: Session, st
             for moment in ("expires_at",):
                 answer.pop(moment, None), same.pop(moment, None)
             assert answer == same, action
+
+
+def test_the_page_lists_every_action_and_its_client_runs(relay: Relay, session: Session, program: Write) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "websocket.md").read_text(encoding="utf-8")
+    listed = page.split("### Actions\n")[1].split("\n### ")[0]
+    assert set(re.findall(r"`(\w+)`", listed)) == set(ACTIONS) | set(ALSO_CALLED)
+    (client,) = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    named = {
+        "ADDRESS": f"ws://127.0.0.1:{relay.port}/sessions/{session.id}",
+        "TOKEN": local_token(relay),
+        "SCRIPT": str(program("a = 1\nb = 2\n")),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", client], env={**os.environ, **named}, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("stopped at line 1\nstopped at line 2\nended with 0\n", "")
 
 
 # What is wrong with a command.

@@ -25,6 +25,7 @@ from opencode_debugger.auth.access import Access
 from opencode_debugger.auth.scopes import ALL_SCOPES
 from opencode_debugger.auth.tokens import hash_of, new_token
 from opencode_debugger.persistence.tokens import TokenStore
+from opencode_debugger.relay import following
 from opencode_debugger.streams import wire
 
 
@@ -220,6 +221,24 @@ def test_who_does_not_take_part_in_the_end_is_cut_off(tmp_path: Path, monkeypatc
         with RawSocket(relay, "/sessions/unknown/debug", token) as raw:
             assert raw.close_code() == 1008
             eventually(lambda: not server.server_state.connections)
+
+
+class Quiet(StubRelay):
+    """A session in which nothing happens."""
+
+    async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
+        await asyncio.sleep(params["timeout"])
+        return b'{"entries":[],"next_cursor":"bzE=","has_more":false,"dropped":0,"cleared":0}'
+
+
+def test_a_token_that_is_revoked_ends_the_streams_it_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "KEEP_ALIVE", 0.2)
+    with served(Quiet(), tmp_path) as (_, relay, token):
+        with opened(relay, "/sessions/s/logs", token) as logs, opened(relay, "/sessions/s/debug", token) as debug:
+            TokenStore(tmp_path).remove("all")
+            assert logs.closed() == debug.closed() == (1008, "UNAUTHORIZED")
+        with opened(relay, "/sessions/s/logs", token) as socket:
+            assert socket.closed() == (1008, "UNAUTHORIZED")
 
 
 def test_a_fault_of_ours_is_told_without_its_insides(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
