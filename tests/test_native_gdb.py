@@ -97,8 +97,10 @@ def test_where_a_breakpoint_cannot_stop_is_said(stopped: Session, trouble: Nativ
     assert moved["suggestion"] == {"line": moved["line"] + 1, "text": "int result = 2 * n; // @twice"}
     (foreign,) = stopped.break_at(build("tour").source, "loop")
     assert not foreign["verified"] and "no debug information for tour.c" in foreign["message"]
-    (wrong,) = stopped.break_at(trouble.source, "print", condition="nothing == 1")
-    assert not wrong["verified"] and 'No symbol "nothing"' in wrong["message"]
+    error = refusal(
+        400, "BREAKPOINT_INVALID_CONDITION", stopped.break_at, trouble.source, "print", condition="nothing == 1"
+    )
+    assert 'No symbol "nothing"' in error.message
     placed = stopped.post("/breakpoints", {"function": "no_such_function"})["breakpoints"]
     assert (placed[0]["verified"], placed[0]["locations"]) == (False, [])
     assert (stopped.resume()["status"], stopped.get("/status")["exit_code"]) == ("terminated", 0)
@@ -256,11 +258,16 @@ def test_signals_that_mean_nothing_bad_go_through_and_crashes_stop(session: Sess
     assert (end["exit_code"], end["signal"], end["reason"]) == (-6, "SIGABRT", "killed")
 
 
-def test_a_stack_that_overflowed_is_shown_in_part(session: Session, trouble: Native) -> None:
+def test_a_stack_that_overflowed_is_counted_as_far_as_asked_for(session: Session, trouble: Native) -> None:
     stop = launch(session, trouble, "deeper")
     assert (stop["exception"]["type"], stop["current_location"]["function"]) == ("SIGSEGV", "deeper")
-    assert session.get("/stacktrace", levels=3)["total_frames"] == 500
-    assert int(session.evaluate("depth", frame_id=1)["result"]) > 1000
+    page = session.get("/stacktrace", levels=3)
+    assert (page["total_frames"], page["has_more"], len(page["frames"])) == (500, True, 3)
+    depth = int(session.evaluate("depth", frame_id=1)["result"])
+    assert int(session.evaluate("depth", frame_id=1001)["result"]) == depth - 1000
+    end = session.get("/stacktrace", start_frame=depth - 1)
+    assert end["frames"][-1]["name"] == "main" and "has_more" not in end
+    refusal(404, "FRAME_NOT_FOUND", session.evaluate, "depth", frame_id=end["total_frames"])
 
 
 def test_a_program_ends_with_what_it_started_and_runs_again(session: Session, trouble: Native) -> None:

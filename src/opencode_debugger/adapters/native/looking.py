@@ -107,10 +107,10 @@ class Looking(Talking):
         body = await self._request("stackTrace", {"threadId": thread_id, "startFrame": 0, "levels": levels})
         return self._told(thread_id, body["stackFrames"])
 
-    def _told(self, thread_id: int, frames: Frames) -> Frames:
+    def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         """With ids of ours, and only paths that lead somewhere."""
         told: Frames = []
-        for level, frame in enumerate(frames):
+        for level, frame in enumerate(frames, above):
             path = (frame.get("source") or {}).get("path") or ""
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
@@ -123,7 +123,7 @@ class Looking(Talking):
             if not os.path.isfile(path):
                 made["presentationHint"] = "subtle"
             told.append(made)
-        if told:
+        if told and not above:
             self._tops[thread_id] = told[0]["name"]
         return told
 
