@@ -8,10 +8,11 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from relays import Relay, Session
+from relays import Api, Relay, Session
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -90,6 +91,18 @@ def logs_of(relay: Relay, session: Session, **query: Any) -> Iterator[Socket]:
 def debug_of(relay: Relay, session: Session, **query: Any) -> Iterator[Socket]:
     with opened(relay, f"/sessions/{session.id}/debug", **query) as found:
         yield found
+
+
+@contextlib.contextmanager
+def own_relay(tmp_path: Path, **settings: Any) -> Iterator[tuple[Relay, Api]]:
+    relay = Relay(tmp_path / "data", **settings).start()
+    try:
+        with Api(relay.base_url) as api:
+            yield relay, api
+    finally:
+        ended = relay.stop()
+    assert ended == 0
+    assert "Traceback" not in relay.log.read_text()
 
 
 class RawSocket:

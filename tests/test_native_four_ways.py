@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from native import Builder, Native, core_of
 from relays import Api, Session, refusal
@@ -218,6 +219,24 @@ def test_threads_stop_together_and_each_stop_is_told(session: Session, build: Bu
 
 def depth(frames: list[dict[str, Any]], function: str) -> int:
     return next(frame["id"] for frame in frames if frame["name"] == function)
+
+
+def test_a_program_that_is_let_go_runs_on_and_keeps_its_output(
+    session: Session, build: Builder, way: dict[str, str]
+) -> None:
+    slow = build("slow")
+    session.break_at(slow.source, "count")
+    assert launch(session, slow, way)["stop_reason"] == "breakpoint"
+    process = psutil.Process(session.get()["pid"])
+    try:
+        assert session.post("/detach")["detached"]
+        with pytest.raises(psutil.TimeoutExpired):
+            process.wait(0.7)  # nobody ends it when the debugger and its server are gone
+        session.delete()
+        assert process.is_running()
+        assert process.status() in (psutil.STATUS_SLEEPING, psutil.STATUS_RUNNING)
+    finally:
+        process.kill()
 
 
 @pytest.mark.parametrize("adapter", ["gdb", "lldb"])

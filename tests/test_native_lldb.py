@@ -143,7 +143,7 @@ def test_a_step_goes_past_breakpoints_that_do_not_stop_and_is_over_when_another_
 
 def test_paths_with_quotes_and_spaces(session: Session, build: Builder, tmp_path: Path) -> None:
     calls = build("calls")
-    folder = tmp_path / "it's \"odd\" `here` $HOME"
+    folder = tmp_path / 'it\'s "odd" `here` $HOME'
     folder.mkdir()
     source = Path(shutil.copy(calls.source, folder / "calls (1).c"))
     odd = Builder(folder)("calls", source=source)

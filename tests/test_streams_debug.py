@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relays import Api, ApiError, Relay, Session, line_of
-from sockets import Socket, debug_of, local_token, opened
+from relays import ApiError, Relay, Session, line_of
+from sockets import Socket, debug_of, local_token, opened, own_relay
 from stub_relay import StubRelay, StubSettings
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -326,8 +326,7 @@ def test_what_only_the_debugger_tells_is_passed_on(relay: Relay, session: Sessio
 
 
 def test_output_comes_as_events_and_what_fell_out_is_counted(tmp_path: Path) -> None:
-    relay = Relay(tmp_path / "data", output_buffer_max_bytes=100_000).start()
-    with Api(relay.base_url) as api, api.session() as session:
+    with own_relay(tmp_path, output_buffer_max_bytes=100_000) as (relay, api), api.session() as session:
         session.launch(code="for n in range(5000):\n    print(n)\ninput()")
         with debug_of(relay, session, kinds="output") as socket:
             dropped = socket.next()
@@ -337,7 +336,6 @@ def test_output_comes_as_events_and_what_fell_out_is_counted(tmp_path: Path) -> 
             session.delete("/output")
         with debug_of(relay, session, kinds="output") as socket:
             assert socket.next()["kind"] == "cleared"
-    assert relay.stop() == 0
 
 
 # Many commands.
@@ -384,8 +382,7 @@ def test_a_flood_of_nonsense_is_answered_to_the_last(relay: Relay, session: Sess
 
 
 def test_who_leaves_in_the_middle_stops_no_step_and_leaves_no_wait(tmp_path: Path) -> None:
-    relay = Relay(tmp_path / "data", session_timeout_seconds=2).start()
-    with Api(relay.base_url) as api:
+    with own_relay(tmp_path, session_timeout_seconds=2) as (relay, api):
         stepping, waiting = api.session(), api.session()
         stepping.launch(code="import time\ntime.sleep(1)\nx = 1\n", stop_on_entry=True)
         stepping.step()
@@ -410,5 +407,3 @@ def test_who_leaves_in_the_middle_stops_no_step_and_leaves_no_wait(tmp_path: Pat
             time.sleep(0.1)
         else:
             raise AssertionError("somebody still waits for it")
-    assert relay.stop() == 0
-    assert "Traceback" not in relay.log.read_text()

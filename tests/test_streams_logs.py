@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 from relays import Api, Relay, Session
-from sockets import CLOSE, RawSocket, Socket, local_token, logs_of, opened
+from sockets import CLOSE, RawSocket, Socket, local_token, logs_of, opened, own_relay
 from websockets.sync.client import connect
 
 Write = Callable[..., Path]
@@ -30,18 +30,6 @@ def text_of(messages: list[dict[str, Any]]) -> str:
 
 def lines(first: int, last: int) -> str:
     return "".join(f"line {n}\n" for n in range(first, last))
-
-
-@contextlib.contextmanager
-def own_relay(tmp_path: Path, **settings: Any) -> Iterator[tuple[Relay, Api]]:
-    relay = Relay(tmp_path / "data", **settings).start()
-    try:
-        with Api(relay.base_url) as api:
-            yield relay, api
-    finally:
-        ended = relay.stop()
-    assert ended == 0
-    assert "Traceback" not in relay.log.read_text()
 
 
 # The first of the two examples of the specification, with our port:

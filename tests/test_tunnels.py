@@ -492,3 +492,19 @@ def test_children_have_tunnels_of_their_own(session: Session, program: Callable[
         frame = dap.stack(dap.event("stopped", reason="breakpoint")["threadId"])[0]
         assert dap.locals(frame["id"])["value"]["value"] == "5"
     assert other.get()["debugger"]["uri"] != session.get()["debugger"]["uri"]
+
+
+@pytest.mark.parametrize("kind", ["program", "script"])
+def test_what_is_left_to_the_client_can_be_started_again(
+    session: Session, build: Builder, program: Callable[..., Path], kind: str
+) -> None:
+    target = build("slow").program if kind == "program" else program("input()\n")
+    launched = session.post("/launch", {kind: str(target), "tunnel_only": True, "stop_on_entry": True})
+    assert launched["warnings"] == ["stop_on_entry has no effect with tunnel_only: that is for the client to say"]
+    before = session.get()
+    session.post("/restart")
+    after = session.get()
+    assert after["status"] == "running" and after["pid"] != before["pid"]
+    assert after["debugger"]["uri"] == before["debugger"]["uri"]
+    assert session.post("/terminate")["status"] == "terminated"
+    assert session.get()["debugger"]["state"] == "closed"

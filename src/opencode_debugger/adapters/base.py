@@ -126,6 +126,8 @@ class Bound:
     message: str | None = None
     places: tuple[dict[str, Any], ...] = ()
     """of a function: path and line of each place where it stops"""
+    bad_condition: str | None = None
+    """why its condition cannot be evaluated there: it stops each time"""
 
 
 @dataclass

@@ -128,6 +128,8 @@ class Debuggee:
         bp = self.breakpoints.by_number(number)
         if bp is not None:
             bp.bind(bound)
+        if bound.bad_condition is not None:
+            self.on_condition_error(number, bound.bad_condition, False)
 
     def on_hits(self, hits: dict[int, int]) -> None:
         for number, count in hits.items():

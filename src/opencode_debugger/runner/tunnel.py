@@ -129,7 +129,7 @@ class Tunnel:
         self._session.debuggee.touch()
         pass_on = getattr(self._session.switch.current, "pass_on", None)
         if pass_on is not None:
-            await pass_on(reader, writer)
+            await pass_on(reader, writer, self._session.debuggee.touch)
             return
         from ..editor.breakpoints import Shared  # here, because most sessions never see a client of this kind
         from ..editor.door import Door

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import logging
 import struct
+import termios
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -67,16 +70,25 @@ class Wire(WebSocketsSansIOProtocol):
 
     async def _write(self, data: bytes) -> None:
         while not self.writable.is_set():
-            unsent = self.transport.get_write_buffer_size()
+            unsent = self._unsent()
             try:
                 async with asyncio.timeout(STALLED):
                     await self.writable.wait()
             except TimeoutError:
-                if self.transport.get_write_buffer_size() >= unsent:
+                if self._unsent() >= unsent:
                     raise Stalled from None
         if self.disconnected or self.close_sent or self.transport.is_closing():
             raise Gone
         self.transport.write(data)
+
+    def _unsent(self) -> int:
+        """Bytes that the other side has not taken, those included that only the system still has."""
+        size = self.transport.get_write_buffer_size()
+        with contextlib.suppress(OSError):
+            descriptor = self.transport.get_extra_info("socket").fileno()
+            (queued,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)))
+            size += queued
+        return size
 
     # Ending. Closing a transport waits until all is sent, which may be never.
 

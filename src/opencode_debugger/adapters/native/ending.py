@@ -73,7 +73,8 @@ class Ending(Stopping):
     async def _without_server(self) -> None:
         """The debugger tells the end of the program, unless its server died without a word."""
         await asyncio.wait([self._ended], timeout=0.5)
-        self._finish(lambda: self._listener.on_lost(self._lost_words()))
+        if not self._is_detached:
+            self._finish(lambda: self._listener.on_lost(self._lost_words()))
 
     async def _hung_up(self, helper: Helper) -> None:
         """A debugger that no longer talks is of no use."""

@@ -16,8 +16,8 @@ from typing import Any
 
 from ...errors import RelayError
 from ..native.process import ERRORS, INPUT, OUTPUT, Helper
+from .client import CHUNK, Client
 
-CHUNK = 65536
 CREATED = re.compile(r"Process .* created; pid = (\d+)")
 PROCESS = re.compile(rb"\bpid:([0-9a-f]+);")
 INTERRUPT = b"\x03"
@@ -61,9 +61,9 @@ class Line:
     async def _begin(self, server: Helper) -> int:
         raise NotImplementedError
 
-    async def carry(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def carry(self, first: bytes, client: Client) -> None:
         """Both ways, until either end has had enough."""
-        works = [self._inward(first, reader), self._outward(writer)]
+        works = [self._inward(first, client), self._outward(client)]
         tasks: list[asyncio.Future[Any]] = [self._loop.create_task(work) for work in works]
         try:
             await asyncio.wait([*tasks, self._closed], return_when=asyncio.FIRST_COMPLETED)
@@ -72,15 +72,14 @@ class Line:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _inward(self, data: bytes, reader: asyncio.StreamReader) -> None:
+    async def _inward(self, data: bytes, client: Client) -> None:
         while data:
             await self._write(data)
-            data = await reader.read(CHUNK)
+            data = await client.read()
 
-    async def _outward(self, writer: asyncio.StreamWriter) -> None:
+    async def _outward(self, client: Client) -> None:
         while data := await self._read():
-            writer.write(data)
-            await writer.drain()
+            await client.write(data)
 
     async def _read(self) -> bytes:
         while True:
@@ -106,7 +105,8 @@ class Line:
         try:
             await asyncio.wait([ready, self._closed], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            forget(descriptor)
+            if not self.is_closed:
+                forget(descriptor)
         if self.is_closed:
             raise OSError("the debug server is gone")
 
@@ -117,6 +117,8 @@ class Line:
     def close(self) -> None:
         if not self._closed.done():
             self._closed.set_result(None)
+            self._loop.remove_reader(self._fd)
+            self._loop.remove_writer(self._fd)
             os.close(self._fd)
 
 

@@ -17,6 +17,7 @@ from ..stdin import Stdin
 from ..watched import Watched
 from . import strangers
 from .adapter import PassedOn
+from .client import Client
 from .lines import Line, PtyLine, SocketLine
 
 SPEAKS_GDB = (
@@ -134,17 +135,17 @@ class NativePassedOn(PassedOn):
         if self._line is not None:
             self._line.close()
 
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _carry(self, client: Client) -> None:
         line = self._line
         if line is None or line.is_closed:
-            await strangers.turn_away(reader, writer, LET_GO)
+            await strangers.turn_away(client, LET_GO)
             return
-        first = await reader.read(strangers.CHUNK)
+        first = await client.read()
         if first.startswith(strangers.DAP):
-            await strangers.turn_away(reader, writer, SPEAKS_GDB, first)
+            await strangers.turn_away(client, SPEAKS_GDB, first)
         elif first:
             try:
-                await line.carry(first, reader, writer)
+                await line.carry(first, client)
             finally:
                 await line.hang_up(self._is_running)
 

@@ -18,6 +18,7 @@ from ..processes import ExitStatus, Program, end_others
 from ..stdin import Stdin
 from . import strangers
 from .adapter import PassedOn
+from .client import CHUNK, Client
 
 SPEAKS_DAP = "This tunnel speaks DAP, which gdb and lldb do not: attach an editor"
 GONE = "The debugger of this program is gone: it runs without one"
@@ -68,17 +69,17 @@ class PythonPassedOn(PassedOn):
         self.pid = None
         self._listener.on_exit(status)
 
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _carry(self, client: Client) -> None:
         line = self._line
         if line is None or line.is_closed:
-            await strangers.turn_away(reader, writer, GONE)
+            await strangers.turn_away(client, GONE)
             return
-        first = await reader.read(strangers.CHUNK)
+        first = await client.read()
         if first.startswith(strangers.GDB_REMOTE):
-            await strangers.turn_away(reader, writer, SPEAKS_DAP, first)
+            await strangers.turn_away(client, SPEAKS_DAP, first)
         elif first:
             try:
-                await line.carry(first, reader, writer)
+                await line.carry(first, client)
             finally:
                 await line.part()
 
@@ -124,7 +125,7 @@ class DebugpyLine:
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
         self._writer = asyncio.StreamWriter(transport, protocol, self._reader, asyncio.get_running_loop())
-        self._client: asyncio.StreamWriter | None = None
+        self._client: Client | None = None
         self._numbers = FIRST_OWN
         self._awaited: dict[int, asyncio.Future[None]] = {}
         self._is_configured = False
@@ -134,9 +135,9 @@ class DebugpyLine:
     def is_closed(self) -> bool:
         return self._pump.done()
 
-    async def carry(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._client = writer
-        inward = asyncio.get_running_loop().create_task(self._inward(first, reader))
+    async def carry(self, first: bytes, client: Client) -> None:
+        self._client = client
+        inward = asyncio.get_running_loop().create_task(self._inward(first, client))
         try:
             await asyncio.wait([inward, self._pump], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -144,7 +145,7 @@ class DebugpyLine:
             inward.cancel()
             await asyncio.gather(inward, return_exceptions=True)
 
-    async def _inward(self, data: bytes, reader: asyncio.StreamReader) -> None:
+    async def _inward(self, data: bytes, client: Client) -> None:
         """Whole messages only: half of one would be the end of the line for everybody."""
         deframer = framing.Deframer(LONGEST)
         while data:
@@ -153,7 +154,7 @@ class DebugpyLine:
                     self._notice(messages.decode(body))
                 self._writer.write(framing.frame(body))
                 await self._writer.drain()
-            data = await reader.read(strangers.CHUNK)
+            data = await client.read()
 
     def _notice(self, message: messages.Message) -> None:
         if isinstance(message, messages.Request):
@@ -167,12 +168,11 @@ class DebugpyLine:
             client = self._client
             if not self._is_own(body) and client is not None:
                 with contextlib.suppress(OSError):
-                    client.write(framing.frame(body))
-                    await client.drain()
+                    await client.write(framing.frame(body))
 
     async def _bodies(self) -> AsyncIterator[bytes]:
         with contextlib.suppress(OSError, framing.FramingError):
-            while data := await self._reader.read(strangers.CHUNK):
+            while data := await self._reader.read(CHUNK):
                 for body in self._deframer.feed(data):
                     yield body
 

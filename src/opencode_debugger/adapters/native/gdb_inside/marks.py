@@ -111,17 +111,14 @@ def place(group: str, wanted: list[Json]) -> Json:
     for wish in wanted:
         known = before.pop(_key(wish), None)
         try:
-            _check(wish)
             mark = known or _made(wish)
         except gdb.error as error:
-            if known is not None:
-                known.delete()
             answers.append({"verified": False, "message": str(error)})
             continue
         mark.hits = max(wish.get("hits", 0), mark.hits)
         mark.wish = wish
         now.append(mark)
-        answers.append(described(mark))
+        answers.append(dict(described(mark), condition_problem=_problem(wish)))
     for mark in before.values():
         mark.delete()
     _groups[group] = now
@@ -165,19 +162,20 @@ def _made(wish: Json) -> Mark:
     return mark
 
 
-def _check(wish: Json) -> None:
-    """A condition that can never be evaluated there is refused at once."""
+def _problem(wish: Json) -> str | None:
+    """Why a condition can never be evaluated there."""
     condition = wish.get("condition")
     if not condition:
-        return
+        return None
     probe = gdb.Breakpoint(internal=True, **_location(wish))
     try:
         if not probe.pending:
             probe.condition = condition
     except gdb.error as error:
-        raise gdb.error(f"Condition {condition!r}: {error}") from error
+        return str(error)
     finally:
         probe.delete()
+    return None
 
 
 def described(mark: Any) -> Json:
