@@ -243,6 +243,27 @@ def test_watches_hovers_completions_and_modules(stopped: Session, trouble: Nativ
     assert modules["trouble"] and not modules["libc.so.6"]
 
 
+# Exceptions.
+
+
+def test_exceptions_of_cpp_stop_by_class_and_condition(session: Session, build: Builder) -> None:
+    shapes = build("shapes")
+    wanted = {"filters": ["raised"], "exceptions": ["std::logic_error"], "condition": "side < 0"}
+    first = session.post("/exception-breakpoints", wanted)["exception_breakpoint_id"]
+    session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["std::bad_alloc"]})
+    stop = launch(session, shapes)
+    assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("std::invalid_argument", [first])
+    assert session.evaluate("side")["result"] == "-1"
+    assert session.resume()["exit_code"] == 0
+
+
+def test_a_crash_counts_for_whoever_asked_for_uncaught_exceptions(session: Session, trouble: Native) -> None:
+    placed = session.post("/exception-breakpoints", {"filters": ["uncaught"]})["exception_breakpoint_id"]
+    stop = launch(session, trouble, "abort")
+    assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("SIGABRT", [placed])
+    refusal(400, "NOT_SUPPORTED", session.post, "/exception-breakpoints", {"filters": ["user_unhandled"]})
+
+
 # Signals and ends.
 
 

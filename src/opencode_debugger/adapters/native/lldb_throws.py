@@ -33,6 +33,7 @@ class LldbThrows(LldbMachine):
         """the exception at whose throw the program stands"""
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        self._check_exceptions(rules, conditions=False)
         self._rules = [rule for rule in rules if "raised" in rule.filters]
         filters = ["cpp_throw"] if self._rules else []
         await self._request("setExceptionBreakpoints", {"filters": filters})
