@@ -97,8 +97,15 @@ def test_where_a_breakpoint_cannot_stop_is_said(stopped: Session, trouble: Nativ
     assert moved["suggestion"] == {"line": moved["line"] + 1, "text": "int result = 2 * n; // @twice"}
     (foreign,) = stopped.break_at(build("tour").source, "loop")
     assert not foreign["verified"] and "no debug information for tour.c" in foreign["message"]
-    (wrong,) = stopped.break_at(trouble.source, "print", condition="nothing == 1")
-    assert not wrong["verified"] and 'No symbol "nothing"' in wrong["message"]
+<<<<<<< HEAD
+    error = refusal(
+        400, "BREAKPOINT_INVALID_CONDITION", stopped.break_at, trouble.source, "print", condition="nothing == 1"
+    )
+=======
+    wrong = {"source": {"path": str(trouble.source)}, "line": trouble.line("print"), "condition": "nothing == 1"}
+    error = refusal(400, "BREAKPOINT_INVALID_CONDITION", stopped.post, "/breakpoints", wrong)
+>>>>>>> gdb
+    assert 'No symbol "nothing"' in error.message
     placed = stopped.post("/breakpoints", {"function": "no_such_function"})["breakpoints"]
     assert (placed[0]["verified"], placed[0]["locations"]) == (False, [])
     assert (stopped.resume()["status"], stopped.get("/status")["exit_code"]) == ("terminated", 0)
@@ -241,6 +248,27 @@ def test_watches_hovers_completions_and_modules(stopped: Session, trouble: Nativ
     assert modules["trouble"] and not modules["libc.so.6"]
 
 
+# Exceptions.
+
+
+def test_exceptions_of_cpp_stop_by_class_and_condition(session: Session, build: Builder) -> None:
+    shapes = build("shapes")
+    wanted = {"filters": ["raised"], "exceptions": ["std::logic_error"], "condition": "side < 0"}
+    first = session.post("/exception-breakpoints", wanted)["exception_breakpoint_id"]
+    session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["std::bad_alloc"]})
+    stop = launch(session, shapes)
+    assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("std::invalid_argument", [first])
+    assert session.evaluate("side")["result"] == "-1"
+    assert session.resume()["exit_code"] == 0
+
+
+def test_a_crash_counts_for_whoever_asked_for_uncaught_exceptions(session: Session, trouble: Native) -> None:
+    placed = session.post("/exception-breakpoints", {"filters": ["uncaught"]})["exception_breakpoint_id"]
+    stop = launch(session, trouble, "abort")
+    assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("SIGABRT", [placed])
+    refusal(400, "NOT_SUPPORTED", session.post, "/exception-breakpoints", {"filters": ["user_unhandled"]})
+
+
 # Signals and ends.
 
 
@@ -256,11 +284,16 @@ def test_signals_that_mean_nothing_bad_go_through_and_crashes_stop(session: Sess
     assert (end["exit_code"], end["signal"], end["reason"]) == (-6, "SIGABRT", "killed")
 
 
-def test_a_stack_that_overflowed_is_shown_in_part(session: Session, trouble: Native) -> None:
+def test_a_stack_that_overflowed_is_counted_as_far_as_asked_for(session: Session, trouble: Native) -> None:
     stop = launch(session, trouble, "deeper")
     assert (stop["exception"]["type"], stop["current_location"]["function"]) == ("SIGSEGV", "deeper")
-    assert session.get("/stacktrace", levels=3)["total_frames"] == 500
-    assert int(session.evaluate("depth", frame_id=1)["result"]) > 1000
+    page = session.get("/stacktrace", levels=3)
+    assert (page["total_frames"], page["has_more"], len(page["frames"])) == (500, True, 3)
+    depth = int(session.evaluate("depth", frame_id=1)["result"])
+    assert int(session.evaluate("depth", frame_id=1001)["result"]) == depth - 1000
+    end = session.get("/stacktrace", start_frame=depth - 1)
+    assert end["frames"][-1]["name"] == "main" and "has_more" not in end
+    refusal(404, "FRAME_NOT_FOUND", session.evaluate, "depth", frame_id=end["total_frames"])
 
 
 def test_a_program_ends_with_what_it_started_and_runs_again(session: Session, trouble: Native) -> None:

@@ -367,9 +367,9 @@ def own_token(relay: Relay) -> str:
     return (relay.data_dir / "local-token").read_text().strip()
 
 
-def made_token(relay: Relay, *scopes: str) -> str:
+def made_token(relay: Relay, *scopes: str, name: str | None = None) -> str:
     given = [part for scope in scopes for part in ("--scope", scope)]
-    command = [COMMAND, "token", "create", "--name", f"for-{len(scopes)}-{os.urandom(4).hex()}", *given]
+    command = [COMMAND, "token", "create", "--name", name or f"tunnels-{os.urandom(4).hex()}", *given]
     done = subprocess.run(
         [*command, "--json", "--data-dir", str(relay.data_dir)], capture_output=True, text=True, check=True
     )
@@ -411,6 +411,33 @@ def test_who_may_not_is_turned_away_before_any_data(relay: Relay, standing: Sess
     with standing.api.session() as new, websocket(relay, new.id, own_token(relay)) as stream:
         code, reason = closed_with(stream)
         assert code == 1008 and reason.startswith("INVALID_SESSION_STATE: There is no tunnel: session is created")
+
+
+def test_a_tunnel_ends_when_its_token_is_revoked(relay: Relay, standing: Session) -> None:
+    token = made_token(relay, "sessions:write", name="revoked")
+    with websocket(relay, standing.id, token) as stream:
+        stream.send(b"Content-")
+        command = [COMMAND, "token", "revoke", "revoked", "--data-dir", str(relay.data_dir)]
+        subprocess.run(command, check=True, capture_output=True)
+        stream.send(b"Length: 2\r\n")
+        assert closed_with(stream) == (1008, "UNAUTHORIZED")
+
+
+def test_clients_that_come_and_go_leave_nothing(relay: Relay, paused: Session) -> None:
+    debugger, runner = paused.get()["debugger"], relay.runner_of(paused)
+    script = paused.get()["program"]["script"]
+    held = runner.num_fds()
+    for number in range(150):
+        with Dap.of(paused) if number % 50 == 0 else Dap(connect(debugger["uri"])) as dap:
+            if number % 50 == 0:
+                dap.attach()
+                dap.request("setBreakpoints", source={"path": script}, breakpoints=[{"line": 2}])
+            elif number % 2:
+                dap.sock.sendall(f"Bearer {debugger['token']}\nContent-Length: 50\r\n\r\n{{".encode())
+    soon(lambda: paused.get()["debugger"]["state"] == "listening", "they have left")
+    soon(lambda: runner.num_fds() <= held + 1, "their connections are closed")
+    assert paused.get("/breakpoints")["total"] == 0
+    assert paused.step()["status"] == "paused"
 
 
 def test_the_tunnels_token_is_shown_only_to_those_who_may_change_the_program(relay: Relay, standing: Session) -> None:

@@ -179,10 +179,11 @@ class GdbAdapter(GdbLooking, GdbMachine):
                 self._listener.on_hits({body["number"]: body["hits"]})
                 self._listener.on_log(body["number"], body["text"])
             case "condition_error":
-                self._listener.on_condition_error(body["number"], body["error"], False)
+                self._listener.on_condition_error(body["number"], body["error"], body.get("of_exception", False))
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
-        thrown = [{"number": rule.number, "exceptions": rule.exceptions} for rule in rules if "raised" in rule.filters]
+        self._check_exceptions(rules, conditions=True)
+        thrown = [asdict(rule) for rule in rules if "raised" in rule.filters]
         answer = await self._request("ocdbAlways", {"method": "throws", "arguments": {"rules": thrown}})
         self._throw_id = answer["id"]
 

@@ -26,9 +26,9 @@ class GdbLooking(Looking):
         asked = {"method": method, "arguments": {"place": where, **arguments}}
         return await self._contained("ocdb", asked, timeout or self._timeout)
 
-    def _told(self, thread_id: int, frames: Frames) -> Frames:
+    def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         """At a throw, without the function of the C++ library that throws."""
-        told = super()._told(thread_id, frames)
+        told = super()._told(thread_id, frames, above)
         is_throwing = self._stopped_at_throw and len(told) > 1 and told[0]["name"] == THROW
         return told[1:] if is_throwing else told
 

@@ -44,12 +44,12 @@ class LldbLooking(Looking):
         body = await self._request("evaluate", {"expression": command, "context": "repl"})
         return without_echo(str(body["result"]))
 
-    def _told(self, thread_id: int, frames: Frames) -> Frames:
+    def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         for frame in frames:
             where = frame.get("instructionPointerReference")
             frame["instructionPointerReference"] = where and where.lower()
             frame["name"] = "" if frame["name"].startswith(UNNAMED) else short_name(frame["name"])
-        return super()._told(thread_id, frames)
+        return super()._told(thread_id, frames, above)
 
     # Scopes and frames are chosen by the request before: the two are sent together, so that nothing comes between.
 
