@@ -296,7 +296,7 @@ def check_expressions(bp: Breakpoint, check: conditions.Checker | None) -> None:
 def _bad_condition(bp: Breakpoint, message: str, offset: int | None) -> RelayError:
     condition = bp.condition or ""
     # Without a file it is taken for Python unless the session says otherwise.
-    advice = {} if bp.path else {"suggestion": f"Correct it; {FOR_NATIVE}"}
+    advice: dict[str, Any] = {} if bp.path else {"suggestion": f"Correct it; {FOR_NATIVE}"}
     return RelayError(
         "BREAKPOINT_INVALID_CONDITION",
         f"Condition {condition[:200]!r}: {message}",
