@@ -33,6 +33,7 @@ class Offered:
     """Base of adapters: each overrides what its debugger can do."""
 
     name = ""
+    is_passed_on = False
     more: frozenset[str] = frozenset()
     """what it offers besides, by other means than a method of its own"""
 

@@ -20,6 +20,8 @@ from ..runner.peers import is_other_user
 from .failure import fail
 from .reaching import Address, Problem, find
 
+LOOK = 2.0
+"""Seconds after which it is seen that a session is gone for which a port was kept open."""
 CHUNK = 65536
 LARGEST = 1024 * 1024
 """Bytes of one message of the relay."""
@@ -136,9 +138,14 @@ def serve(address: Address, session: str, port: int) -> int:
     check(address, session)
     with listener_on(port) as listener:
         print(f"Listening on {HERE}:{listener.getsockname()[1]} for session {session}", flush=True)
+        listener.settimeout(LOOK)
         while True:
             try:
                 client, _ = listener.accept()
+            except TimeoutError:
+                if is_gone(address, session):
+                    return fail(f"session {session} is gone")
+                continue
             except OSError:
                 return 1  # the session is gone, and that has been said
             threading.Thread(target=carry, args=(address, session, client, listener), daemon=True).start()
@@ -167,6 +174,17 @@ def check(address: Address, session: str) -> None:
         raise Problem(f"what answers at {address.url} is no relay") from None
     except OSError as error:
         raise unreachable(address, error) from None
+
+
+def is_gone(address: Address, session: str) -> bool:
+    """A relay that does not answer may come back with the session."""
+    try:
+        check(address, session)
+    except TurnedAway as problem:
+        return problem.code in GONE
+    except Problem:
+        return False
+    return False
 
 
 def carry(address: Address, session: str, client: socket.socket, listener: socket.socket) -> None:
