@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from native import SOURCES, Builder, Native
-from relays import Api, Relay, Session, refusal
+from relays import Api, Relay, Session, free_port, refusal
+from targets import Target
 
+from opencode_debugger.adapters import gdb_program
 from opencode_debugger.adapters.native import elf
 from opencode_debugger.adapters.processes import MARKER
 
@@ -31,6 +36,11 @@ def stopped(session: Session, trouble: Native) -> Session:
     session.break_at(trouble.source, "start")
     assert launch(session, trouble)["stop_reason"] == "breakpoint"
     return session
+
+
+BOTH = pytest.mark.parametrize(
+    "how", [{"adapter": "gdb"}, {"adapter": None, "debugger": "gdbserver"}], ids=["gdb", "gdbserver"]
+)
 
 
 def launch(session: Session, native: Native, *args: str, **options: Any) -> Any:
@@ -125,9 +135,13 @@ def test_breakpoints_in_a_library_bind_when_it_is_loaded(session: Session, build
     assert bound == {line["id"]: True, placed["breakpoint_id"]: True}
 
 
-def test_breakpoints_are_set_and_removed_while_the_program_runs(session: Session, trouble: Native) -> None:
-    launch(session, trouble, "forever", wait=False)
+@BOTH
+def test_breakpoints_are_set_and_removed_while_the_program_runs(
+    session: Session, trouble: Native, how: dict[str, Any]
+) -> None:
+    launch(session, trouble, "forever", wait=False, **how)
     session.wait_for_output("sum 110")
+    assert [row["status"] for row in session.get("/status")["all_threads"]] == ["running"]
     (bp,) = session.break_at(trouble.source, "turn", hit_condition="5")
     stop = session.get("/report", wait=20)
     assert (stop["hit_breakpoint_ids"], here(stop)) == ([bp["id"]], ("forever", trouble.line("turn")))
@@ -135,6 +149,56 @@ def test_breakpoints_are_set_and_removed_while_the_program_runs(session: Session
     assert session.resume(wait=0.2)["status"] == "running"
     stop = session.post("/pause", {"wait": 20})
     assert (stop["stop_reason"], here(stop)) == ("pause", ("forever", trouble.line("turn")))
+
+
+def test_a_debug_server_that_takes_breakpoints_only_of_halted_programs(session: Session, build: Builder) -> None:
+    slow = build("slow")
+    port = free_port()
+    server = Target([gdb_program.find_server(None), f"127.0.0.1:{port}", str(slow.program)])
+    try:
+        assert server.process.stderr and "created" in server.process.stderr.readline().decode()
+        assert "Listening" in server.process.stderr.readline().decode()
+        with all_stop(port) as modest:
+            where = {"host": "127.0.0.1", "port": modest, "debugger": "gdbserver", "program": str(slow.program)}
+            session.post("/attach", where)
+            error = refusal(409, "INVALID_SESSION_STATE", session.break_at, slow.source, "count")
+            assert "/pause" in error.details["suggestion"]
+            assert session.post("/pause", {"wait": 20})["stop_reason"] == "pause"
+            (bp,) = session.break_at(slow.source, "count")
+            assert session.resume()["hit_breakpoint_ids"] == [bp["id"]]
+            session.post("/terminate")
+    finally:
+        server.end()
+
+
+@contextlib.contextmanager
+def all_stop(port: int) -> Iterator[int]:
+    """The port of a debug server that can do less than gdbserver, which does the work."""
+
+    def pass_on(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                begin, mark, _ = data.partition(b"QNonStop+;")
+                if mark:
+                    body = (begin + data[len(begin) + len(mark) : -3]).partition(b"$")[2]
+                    data = b"+$%b#%02x" % (body, sum(body) % 256)
+                sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client = held.enter_context(listener.accept()[0])
+                server = held.enter_context(socket.create_connection(("127.0.0.1", port)))
+                for source, sink in ((client, server), (server, client)):
+                    pool.submit(pass_on, source, sink)
+
+    held = contextlib.ExitStack()
+    with held, socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(8) as pool:
+        pool.submit(accept)
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 # Going on.
