@@ -105,6 +105,12 @@ def test_where_a_breakpoint_cannot_stop_is_said(stopped: Session, trouble: Nativ
     (moved,) = stopped.break_at(trouble.source, trouble.line("twice") - 1)
     assert (moved["verified"], moved["message"]) == (False, f"No executable code at line {moved['line']}")
     assert moved["suggestion"] == {"line": moved["line"] + 1, "text": "int result = 2 * n; // @twice"}
+    (above,) = stopped.break_at(trouble.source, 4)
+    assert (above["verified"], above["message"]) == (False, "No executable code at line 4")
+    assert above["suggestion"] == moved["suggestion"]
+    strict = {"file": str(trouble.source), "line": 4, "strict": True}
+    error = refusal(400, "BREAKPOINT_INVALID_LINE", stopped.post, "/breakpoints", strict)
+    assert f"line {trouble.line('twice')}" in error.details["suggestion"]
     (foreign,) = stopped.break_at(build("tour").source, "loop")
     assert not foreign["verified"] and "no debug information for tour.c" in foreign["message"]
     error = refusal(
@@ -114,6 +120,21 @@ def test_where_a_breakpoint_cannot_stop_is_said(stopped: Session, trouble: Nativ
     placed = stopped.post("/breakpoints", {"function": "no_such_function"})["breakpoints"]
     assert (placed[0]["verified"], placed[0]["locations"]) == (False, [])
     assert (stopped.resume()["status"], stopped.get("/status")["exit_code"]) == ("terminated", 0)
+
+
+def test_lines_that_an_optimizer_has_merged_are_not_moved_in_silence(session: Session, build: Builder) -> None:
+    tour = build("tour", "-O2")
+    launch(session, tour, stop_on_entry=True)
+    placed = session.break_at(tour.source, *range(tour.line("add") - 2, tour.line("end")))
+    stopping = {bp["id"]: bp["line"] for bp in placed if bp["verified"] and bp["message"] is None}
+    noted = {bp["id"] for bp in placed if bp["verified"] and bp["message"]}
+    assert stopping and all(bp["verified"] or bp["message"] for bp in placed)
+    stops = 0
+    while (stop := session.resume())["status"] == "paused" and stops < 30:
+        hit = set(stop["hit_breakpoint_ids"])
+        assert hit & noted or stop["current_location"]["line"] in {stopping[id] for id in hit}, stop
+        stops += 1
+    assert stops
 
 
 def test_a_condition_that_fails_at_run_time_stops_and_says_so(session: Session, trouble: Native) -> None:
