@@ -243,6 +243,9 @@ def test_what_a_function_returned_is_told_after_step_out(session: Session, troub
     stop = session.step("out")
     assert stop["return_value"] == {"type": "int", "value": "14", "function": "twice"}
     assert "return_value" not in session.step("over")
+    session.break_at(trouble.source, "print")
+    assert here(session.step("out")) == ("main", trouble.line("print"))
+    assert session.step("out")["exit_code"] == 0  # nobody is left to return to
 
 
 def test_one_thread_steps_alone(session: Session, build: Builder) -> None:

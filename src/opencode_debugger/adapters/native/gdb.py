@@ -24,7 +24,7 @@ from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
 from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
 from .signals import QUIET
-from .talking import done
+from .talking import done, said_of
 
 INSIDE = Path(__file__).with_name("gdb_inside")
 LOAD = (
@@ -53,6 +53,7 @@ SETTINGS = (
 )
 SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
 STARTUP = "During startup program"
+OUTERMOST = "not meaningful in the outermost frame"
 NO_NON_STOP = "does not support non-stop"
 INSIST = 0.5
 GROUP = "functions"
@@ -223,6 +224,14 @@ class GdbAdapter(GdbLooking, GdbMachine):
         ids = body.get("hitBreakpointIds") or []
         self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
         return "exception" if self._stopped_at_throw else super()._reason(body)
+
+    async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
+        try:
+            await super()._send_off(command, arguments)
+        except RelayError as error:
+            if OUTERMOST not in (said_of(error) or ""):
+                raise
+            await super()._send_off("continue", arguments)
 
     async def pause(self, thread_id: int | None) -> None:
         await super().pause(thread_id)
