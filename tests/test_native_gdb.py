@@ -270,7 +270,9 @@ def test_evaluation_never_harms_the_session(stopped: Session, trouble: Native) -
     refusal(504, "DEBUGPY_TIMEOUT", stopped.evaluate, "forever()", timeout=1)
     assert "SIGSEGV" in stopped.evaluate("fall()")["error"]
     assert "Cannot access memory" in stopped.evaluate("*(int *) 0")["error"]
-    assert refusal(400, "EVALUATE_ERROR", stopped.evaluate, "sum +").details["text"] == "sum +"
+    error = refusal(400, "EVALUATE_ERROR", stopped.evaluate, "sum +")
+    assert (error.details["text"], error.details["offset"]) == ("sum +", 6)
+    assert refusal(400, "EVALUATE_ERROR", stopped.evaluate, "1 + ) 2").details["offset"] == 5
     assert stopped.evaluate("sum = 1000")["result"] == "1000"
     assert stopped.evaluate("> info line")["result"].startswith(f"Line {trouble.line('start')} of ")
     assert "Undefined command" in stopped.evaluate("> gibberish")["error"]
