@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 
 import pytest
-from native import Builder, Native
+from native import SOURCES, Builder, Native
 from relays import Api, Session, refusal
 
 Start = Callable[..., Session]
@@ -93,6 +94,18 @@ def test_a_change_of_data_stops_the_program(started: Start, account: Native, ada
         events = session.get("/events", limit=1000)["events"]
         kinds = [event["body"]["reason"] for event in events if event["type"] == "data_breakpoint"]
         assert kinds == ["new", "removed", "new", "removed"]
+
+
+def test_machine_code_names_its_function_and_file_and_ends_where_memory_does(api: Api, build: Builder) -> None:
+    source = SOURCES / "account.c"
+    program = build.folder / "account-relative"
+    subprocess.run(["gcc", "-g", "-o", program, source.name], cwd=SOURCES, check=True)
+    with api.session(adapter="gdb") as session:
+        session.launch(program=str(program), stop_on_entry=True)
+        shown = session.get("/disassembly", address="pay", count=4)["instructions"]
+        assert {(each["symbol"], each["path"]) for each in shown} == {("pay", str(source))}
+        refusal(400, "INVALID_PARAMETER", session.get, "/disassembly", address="0x10")
+        refusal(400, "INVALID_PARAMETER", session.get, "/disassembly", address="0x10", offset=-3)
 
 
 def test_a_recorded_program_goes_back(started: Start, account: Native) -> None:

@@ -12,6 +12,8 @@ from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, row, shortened, within
 
 THROW = "__cxa_throw"
 TIMED_OUT = "timed out while in a function called from GDB"
+NEAR = re.compile(r"near `(.*)'\.?$", re.DOTALL)
+"""What gdb could not make sense of; else it says that the end came too early."""
 LEAST = 40
 """characters that any value may have"""
 
@@ -116,6 +118,13 @@ class GdbLooking(Looking):
         if "error" in answer:
             return {"timed_out": True} if TIMED_OUT in answer["error"] else self._refused(answer["error"], text)
         return as_result(shortened(self._made(answer, frame), limit))
+
+    def _refused(self, said: str, text: str) -> dict[str, Any]:
+        answer = super()._refused(said, text)
+        if "syntax_error" in answer:
+            rest = NEAR.search(said)
+            answer["syntax_error"]["offset"] = (text.rfind(rest[1]) if rest else len(text)) + 1
+        return answer
 
     async def _command(self, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
         try:

@@ -151,7 +151,7 @@ class Marks:
             return Bound(verified, None, None if verified else answer.get("message"), places, bad)
         if not verified:
             return Bound(False, None, answer.get("message") or PENDING)
-        return Bound(line in (None, bp.line), line, bad_condition=bad)
+        return Bound(line in (None, bp.line), line, answer.get("note"), bad_condition=bad)
 
     # A line at which the next run stops, and the first one of the program.
 
