@@ -209,6 +209,8 @@ class Adapter(Protocol):
     pid: int | None
     warnings: list[str]
     """what whoever debugs the program should know about it"""
+    busy: str
+    """why a pause may take its time"""
 
     @property
     def capabilities(self) -> frozenset[str]:
