@@ -132,13 +132,13 @@ class LldbLooking(Looking):
             return dict(VOID)
         if CUT_SHORT in said and time.monotonic() - begun >= timeout:
             return {"timed_out": True}
-        return _problem(said, text)
+        return problem(said, text)
 
     def _failed(self, error: RelayError, text: str) -> dict[str, Any]:
         said = error.details.get("said")
         if said is None or error.details.get("timed_out"):
             return super()._failed(error, text)
-        return _problem(said, text)
+        return problem(said, text)
 
     async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
         """lldb completes commands, of which this one takes an expression."""
@@ -246,7 +246,7 @@ def _last_word(text: str) -> str:
     return text[start:]
 
 
-def _problem(said: str, text: str) -> dict[str, Any]:
+def problem(said: str, text: str) -> dict[str, Any]:
     first = DIAGNOSTIC.match(said.strip())
     assert first is not None
     message = WORDY.sub("", first[3])[:ERROR_LIMIT]
