@@ -21,6 +21,9 @@ RETURNED = re.compile(r"^Return value: \(.*?\) (\$\w+) = ", re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^(?:error: )?(?:<user expression \d+>:(\d+):(\d+): )?(.*)")
 SYNTAX = re.compile(r"(expected|extraneous|unterminated|missing|unexpected|invalid (digit|suffix|preprocessing))\b")
 WORDY = re.compile(r"^(supposed to interpret, but failed: |Couldn't apply expression side effects : )")
+NULL = re.compile(r"0x0+")
+NAMELESS = "<null>"
+"""What lldb-dap calls parameters without a name."""
 ADDRESSED = re.compile(r"^0x[0-9a-f]+ (?=.)")
 SIZE = re.compile(r"size=\d+")
 SHOWN, MOST_OPENED = 10, 20
@@ -57,15 +60,21 @@ class LldbLooking(Looking):
         self._require_talk().send("scopes", {"frameId": self._frame(frame).id})
 
     def _row(self, variable: dict[str, Any], frame: int, value: str = "value") -> Row:
-        """A reference is what it refers to, not where that is."""
+        """A reference is what it refers to, not where that is; behind a null pointer there is nothing."""
         if (variable.get("type") or "").endswith("&"):
             variable = {**variable, value: ADDRESSED.sub("", variable.get(value) or "")}
+        if NULL.fullmatch(variable.get(value) or ""):
+            variable = {**variable, "variablesReference": 0}
         return super()._row(variable, frame, value)
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         if inside.reference <= SCOPES:
             self._choose(inside.frame)
-        rows = await super()._variables(inside, start, count)
+        rows = [
+            made
+            for made in await super()._variables(inside, start, count)
+            if made["name"].partition(" @ ")[0] != NAMELESS
+        ]
         for made in [made for made in rows if SIZE.fullmatch(made.get("value") or "")][:MOST_OPENED]:
             made["value"] = await self._opened(made["value"], made["variables_reference"])
         return rows
