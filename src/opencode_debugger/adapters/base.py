@@ -210,6 +210,8 @@ class Adapter(Protocol):
     pid: int | None
     warnings: list[str]
     """what whoever debugs the program should know about it"""
+    busy: str
+    """why a pause may take its time"""
     is_passed_on: bool
     """whether the debugger is somebody else's, who comes through the tunnel"""
 

@@ -34,6 +34,8 @@ class Offered:
 
     name = ""
     is_passed_on = False
+    busy = "The debugger has not halted the program yet: one of them is busy. It pauses as soon as it can."
+    """why a pause may take its time"""
     more: frozenset[str] = frozenset()
     """what it offers besides, by other means than a method of its own"""
 
