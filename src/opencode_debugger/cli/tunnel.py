@@ -6,12 +6,13 @@ import contextlib
 import json
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import quote
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.sync.client import ClientConnection, connect
@@ -44,9 +45,16 @@ Read = Callable[[], bytes]
 Write = Callable[[bytes], None]
 
 
-def tunnel(session: str, listen: int | None, server: str | None, token_file: Path | None, data_dir: Path | None) -> int:
+def tunnel(
+    session: str,
+    listen: int | None,
+    server: str | None,
+    token_file: Path | None,
+    data_dir: Path | None,
+    cafile: Path | None = None,
+) -> int:
     try:
-        address = find(server, token_file, data_dir)
+        address = find(server, token_file, data_dir, cafile)
         if listen is None:
             return pipe(address, session)
         return serve(address, session, listen)
@@ -74,6 +82,7 @@ def opened(address: Address, session: str) -> ClientConnection:
     try:
         return connect(
             url,
+            ssl=address.trust,
             additional_headers=address.headers,
             compression=None,
             max_size=LARGEST,
@@ -90,6 +99,10 @@ def opened(address: Address, session: str) -> ClientConnection:
 
 
 def unreachable(address: Address, error: Exception) -> Problem:
+    if isinstance(error, ssl.SSLCertVerificationError) or isinstance(
+        getattr(error, "reason", None), ssl.SSLCertVerificationError
+    ):
+        return Problem(f"the certificate of {address.url} is not trusted ({error}): give its own with --cafile")
     start = "start one with `opencode-debugger serve`, or" if address.is_here else "check the address, or"
     return Problem(f"no relay answers at {address.url} ({error}): {start} give another --server")
 
@@ -161,7 +174,7 @@ def listener_on(port: int) -> socket.socket:
 def check(address: Address, session: str) -> None:
     """Before anybody is asked to connect: whether there is such a session, as far as the token lets us see."""
     request = Request(f"{address.url}/sessions/{quote(session, safe='')}", headers=address.headers)
-    opener = build_opener(*([ProxyHandler({})] if address.is_here else []))
+    opener = build_opener(HTTPSHandler(context=address.trust), *([ProxyHandler({})] if address.is_here else []))
     try:
         with opener.open(request, timeout=OPENING) as answer:
             answer.read()
