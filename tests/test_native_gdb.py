@@ -343,6 +343,10 @@ def test_exceptions_of_cpp_stop_by_class_and_condition(session: Session, build: 
     stop = launch(session, shapes)
     assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("std::invalid_argument", [first])
     assert session.evaluate("side")["result"] == "-1"
+    (doubled,) = session.post("/breakpoints", {"function": "doubled"})["breakpoints"]
+    assert [place["line"] for place in doubled["locations"]] == [shapes.line("doubled")] * 2
+    found = [session.resume()["current_location"]["function"] for _ in doubled["locations"]]
+    assert sorted(found) == ["doubled<double>", "doubled<int>"]
     assert session.resume()["exit_code"] == 0
 
 

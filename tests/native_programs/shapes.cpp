@@ -37,6 +37,10 @@ double total(const std::vector<std::unique_ptr<Shape>> &shapes, int = 0) {
 }
 } // namespace geometry
 
+template <typename T> T doubled(T value) {
+    return value + value; // @doubled
+}
+
 int main() {
     std::vector<int> sides{2, 3, -1};
     std::string title = "shapes";
@@ -55,7 +59,7 @@ int main() {
             std::printf("%s: %s\n", title.c_str(), error.what());
         }
     }
-    double area = geometry::total(shapes);
+    double area = (doubled(geometry::total(shapes)) + doubled(0)) / 2;
     std::printf("%zu of area %g, %d bad\n", shapes.size(), area, seen["bad"]); // @print
     return 0;
 }

@@ -189,9 +189,7 @@ def described(mark: Any) -> Json:
     places = []
     for location in mark.locations or ():
         if location.source:
-            here = {"path": location.fullname or location.source[0], "line": _stops_at(location)}
-            if here not in places:
-                places.append(here)
+            places.append({"path": location.fullname or location.source[0], "line": _stops_at(location)})
     wanted = mark.wish.get("line")
     if places:
         first = next((each for each in places if each["line"] == wanted), places[0])
