@@ -273,6 +273,10 @@ def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, ad
     stop = session.launch(program=str(crash.program), core=str(core_of(crash)), adapter=adapter)
 
     assert (stop["stop_reason"], stop["exception"]["type"]) == ("exception", "SIGSEGV")
+    assert stop["exception"]["message"] == "Segmentation fault at address 0x8"
+    assert session.get()["pid"] is None
+    (bp,) = session.break_at(crash.source, "main")
+    assert not bp["verified"] and "core file" in bp["message"]
     chain = [("weigh", crash.line("crash")), ("total", crash.line("caller")), ("main", crash.line("main"))]
     assert own(session.get("/stacktrace")["frames"], crash) == chain
     assert is_null(session.locals(0)["item"])

@@ -288,6 +288,16 @@ def test_a_debugger_that_dies_is_told_within_a_second_and_nothing_is_left(
     assert [process for process in family if process.is_running()] == []
 
 
+@pytest.mark.parametrize("way", BOTH, ids=["lldb", "lldb-server"])
+def test_a_program_that_is_killed_while_it_is_paused_is_told_as_killed(
+    session: Session, build: Builder, way: dict[str, str]
+) -> None:
+    launch(session, build("slow"), way, stop_on_entry=True)
+    psutil.Process(session.get()["pid"]).kill()
+    end = wait_until(lambda: ended(session))
+    assert (end["exit_code"], end["signal"], end["reason"]) == (-9, "SIGKILL", "killed")
+
+
 def ended(session: Session) -> Any:
     status = session.get("/status")
     return status if status["status"] == "terminated" else None
