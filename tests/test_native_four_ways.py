@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +122,7 @@ def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dic
     assert (stop["stop_reason"], here(stop)) == ("step", ("add", tour.line("add")))
     stop = session.step("out")
     assert (stop["stop_reason"], here(stop)) == ("step", ("main", tour.line("loop")))
+    assert (stop["return_value"]["function"], stop["return_value"]["value"]) == ("add", "5")
     assert here(session.step("over")) == ("main", tour.line("loop") - 1)
     scope = session.get("/scopes", frame_id=0)["scopes"][0]["variables_reference"]
     done = session.post(f"/variables/{scope}/set", {"name": "total", "value": "total + 1000"})
@@ -160,7 +162,7 @@ def test_the_program_has_its_own_input_output_arguments_and_environment(
         assert said.endswith("tab\tcr\r\nno end")
         for name, value in given.items():
             assert f"environment [{name}={value}]\n" in said
-        foreign = {"LD_LIBRARY_PATH", "LINES", "COLUMNS", "PYTHONHOME", "OPENCODE_DEBUG_PORT"}
+        foreign = {"LD_LIBRARY_PATH", "LINES", "COLUMNS", "PYTHONHOME", "OPENCODE_DEBUG_PORT"} - set(os.environ)
         assert not foreign.intersection(re.findall(r"environment \[(\w+)=", said))
 
 

@@ -20,6 +20,7 @@ CAP_SYS_PTRACE = 1 << 19
 LONGEST_COMMAND = 1000
 
 LISTEN = "Start it with: python -m debugpy --listen 127.0.0.1:PORT script.py, and attach to the port"
+NATIVE = "Launch it in a session instead, or run it under gdbserver and attach to its port"
 PTRACE = f"Run: sudo sysctl kernel.yama.ptrace_scope=0, or run the relay as root. {LISTEN}"
 
 _PYTHON = re.compile(r"(?:^|/)(?:lib)?(python|pypy)(\d)(?:\.(\d+))?[a-z]*(?:\.so[\d.]*|-[\w-]+|\.exe)?$")
@@ -49,23 +50,22 @@ class Python:
         return f"{self.version[0]}.{self.version[1]}" if self.version else None
 
 
-def require_attachable(pid: int) -> None:
-    found = problem(pid)
+def require_attachable(pid: int, native: bool = False) -> None:
+    found = problem(pid, native)
     if found is not None:
-        raise RelayError(
-            "ATTACH_FAILED", f"Cannot attach to process {pid}: {found.reason}", pid=pid, suggestion=found.suggestion
-        )
+        advice = found.suggestion.replace(LISTEN, "").strip() or NATIVE if native else found.suggestion
+        raise RelayError("ATTACH_FAILED", f"Cannot attach to process {pid}: {found.reason}", pid=pid, suggestion=advice)
 
 
-def problem(pid: int) -> Problem | None:
-    """The first reason that there is, if any."""
+def problem(pid: int, native: bool = False) -> Problem | None:
+    """The first reason that there is, if any; a native debugger needs neither Python nor a way back to us."""
     if not os.path.isdir("/proc/self"):
         return Problem("attaching by process id works on Linux only")
     try:
         status = _read(f"/proc/{pid}/status")
     except OSError:
         return Problem("there is no such process", "GET /api/v1/processes lists the processes to attach to")
-    return _state_problem(status) or _permission_problem(pid, status) or _kind_problem(pid)
+    return _state_problem(status) or _permission_problem(pid, status, native) or _kind_problem(pid, native)
 
 
 def _state_problem(status: str) -> Problem | None:
@@ -80,7 +80,7 @@ def _state_problem(status: str) -> Problem | None:
     return None
 
 
-def _permission_problem(pid: int, status: str) -> Problem | None:
+def _permission_problem(pid: int, status: str, native: bool) -> Problem | None:
     may_all = has_ptrace_capability()
     owner = int(_found(_UIDS, status) or 0)
     if owner != os.getuid() and not may_all:
@@ -94,14 +94,17 @@ def _permission_problem(pid: int, status: str) -> Problem | None:
         root = os.readlink(f"/proc/{pid}/ns/net")
     except OSError:
         return Problem("the system does not let us look into it", PTRACE)
-    if root != os.readlink("/proc/self/ns/net") or not os.path.isdir(f"/proc/{pid}/root{debugpy_folder()}"):
+    is_near = root == os.readlink("/proc/self/ns/net") and os.path.isdir(f"/proc/{pid}/root{debugpy_folder()}")
+    if not is_near and not native:
         return Problem("it runs in a container or namespace from which it cannot reach us")
     return None
 
 
-def _kind_problem(pid: int) -> Problem | None:
-    if is_own(command(pid)):
+def _kind_problem(pid: int, native: bool) -> Problem | None:
+    if pid == os.getpid() or is_own(command(pid)):
         return Problem("it is a process of the relay itself", "Choose another process: GET /api/v1/processes")
+    if native:
+        return None
     python = identify(pid)
     if python is None:
         return Problem("it is not a Python program", "GET /api/v1/processes lists Python programs")

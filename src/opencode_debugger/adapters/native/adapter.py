@@ -53,8 +53,13 @@ CLIENT = {
 }
 
 
+ALIVE = "See that it is alive and yours, then attach again"
+
+
 class NativeAdapter(Machine, Offered):
     more = frozenset({"completions", "step_until"})
+    _tells_when_begun = False
+    """whether it is known when the program itself runs, and not what starts it"""
 
     # Each in its own way.
 
@@ -106,7 +111,7 @@ class NativeAdapter(Machine, Offered):
         try:
             await self._converse(None if spec.server else streams)
             if spec.core:
-                self._is_core = True
+                self._is_core = self._is_starting = True
                 request = self._core_request(spec)
             elif spec.server:
                 self._streams = streams
@@ -159,16 +164,21 @@ class NativeAdapter(Machine, Offered):
         if spec.stop_scope == "thread":
             raise _all_threads(self.kind)
         self.name = spec.server or self.kind
-        self.warnings = elf.warnings(spec.program) if spec.program else []
         self._check_target(spec)
+        program = spec.program or _program_of(spec.pid)
+        self.warnings = elf.warnings(program) if program else []
         await self._converse(None)
-        await self._prepare(spec.program)
+        await self._prepare(program)
         self._is_attached = self._is_starting = True
         self.pid = spec.pid
         await self._configure(*self._attach_request(spec), breakpoints, stop_on, "ATTACH_FAILED")
 
     def _check_target(self, spec: AttachSpec) -> None:
         """Why a process cannot be attached to, as far as that shows from outside."""
+        if spec.pid is not None:
+            from ..debugpy.target import require_attachable
+
+            require_attachable(spec.pid, native=True)
 
     async def join(self, *_: Any) -> None:
         raise RelayError("NOT_SUPPORTED", "Children of native programs are not debugged")
@@ -231,13 +241,22 @@ class NativeAdapter(Machine, Offered):
         await self._begun(command, begun, failure)
         waited: list[asyncio.Future[Any]] = [self._started, self._ended]
         await asyncio.wait(waited, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
+        if not self._started.done():
+            raise self._not_begun(failure, self._startup_problem or "The program did not start")
 
     async def _begun(self, command: str, begun: Asked, failure: str) -> None:
         try:
             await self._require_talk().answer(command, begun, self._launch_timeout)
         except RelayError as error:
-            said = said_of(error)
-            raise RelayError(failure, said or error.message, debugger=self.name) from error
+            raise self._not_begun(failure, said_of(error) or error.message) from error
+
+    def _not_begun(self, failure: str, said: str) -> RelayError:
+        if failure == "LAUNCH_FAILED":
+            return RelayError(failure, said, debugger=self.name)
+        if "refused" in said or "timed out" in said:
+            code = "ATTACH_REFUSED" if "refused" in said else "ATTACH_TIMEOUT"
+            return RelayError(code, said, suggestion=f"Start the target with: {self.name} HOST:PORT PROGRAM")
+        return RelayError(failure, said, debugger=self.name, suggestion=ALIVE)
 
     # What the debugger says.
 
@@ -268,7 +287,8 @@ class NativeAdapter(Machine, Offered):
         self.pid = pid
         if is_new and not self._is_attached:
             self._listener.on_process(pid)
-        done(self._started)
+        if not self._tells_when_begun:
+            done(self._started)
 
     def _on_thread(self, body: dict[str, Any]) -> None:
         if not self._is_over:
@@ -352,6 +372,14 @@ def program_environment(spec: LaunchSpec, session_id: str) -> dict[str, str]:
         if not name.startswith("OPENCODE_DEBUG_") and name not in spec.removed
     }
     return {**inherited, **spec.env, **spec.added, MARKER: session_id}
+
+
+def _program_of(pid: int | None) -> str | None:
+    try:
+        path = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None
+    return path if os.path.isfile(path) else None
 
 
 def _all_threads(debugger: str) -> RelayError:

@@ -39,7 +39,17 @@ class Ending(Stopping):
         status: ExitStatus | None = None
         with contextlib.suppress(RelayError):
             status = await self._exit_status(code)
-        self._finish(lambda: self._listener.on_exit(status))
+        if status is None and not self._is_attached:
+            self._finish(lambda: self._listener.on_lost(self._lost_words()))
+        else:
+            self._finish(lambda: self._listener.on_exit(status))
+
+    def _lost_words(self) -> str:
+        if self._startup_problem is not None:
+            return self._startup_problem
+        if self._server is not None:
+            return f"the debug server ({self.name}) ended unexpectedly"
+        return "the debugger has lost the program"
 
     async def _on_terminated(self) -> None:
         """Comes right after `exited`, or without it from a debugger that let go."""
@@ -62,7 +72,7 @@ class Ending(Stopping):
     async def _without_server(self) -> None:
         """The debugger tells the end of the program, unless its server died without a word."""
         await asyncio.wait([self._ended], timeout=0.5)
-        self._finish(lambda: self._listener.on_lost(f"the debug server ({self.name}) ended unexpectedly"))
+        self._finish(lambda: self._listener.on_lost(self._lost_words()))
 
     async def _hung_up(self) -> None:
         """A debugger that no longer talks is of no use."""
@@ -77,7 +87,6 @@ class Ending(Stopping):
         self._is_over = True
         self.drain()
         tell()
-        done(self._started)
         done(self._ended)
         if self._pipes is not None:
             self._pipes.close()
@@ -147,6 +156,11 @@ class Ending(Stopping):
             self._finish(lambda: self._listener.on_lost("terminated"))
         elif not self._is_over and self.pid is not None:
             await self._end_program(grace)
+        elif not self._is_over and self._talk is not None:  # it runs on another machine
+            await self._halt()
+            with contextlib.suppress(RelayError):
+                await self._request("terminate")
+            await asyncio.wait([self._ended], timeout=DYING)
         if self._sweeping is not None:
             await self._sweeping
 

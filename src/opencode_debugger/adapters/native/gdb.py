@@ -15,10 +15,12 @@ from ...errors import RelayError
 from .. import gdb_program
 from ..base import AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
+from . import elf
 from .gdb_looking import GdbLooking
 from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
-from .process import REDIRECTED
+from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
+from .talking import done
 
 INSIDE = Path(__file__).with_name("gdb_inside")
 LOAD = (
@@ -34,6 +36,7 @@ SETTINGS = (
     f"set exec-wrapper /bin/sh -c '{REDIRECTED}' sh",
     "set debuginfod enabled off",
     "set style enabled off",
+    "set tcp auto-retry off",
     "set unwind-on-signal on",
     "set unwind-on-timeout on",
     "set unwind-on-terminating-exception on",
@@ -45,6 +48,7 @@ SETTINGS = (
     f"handle {' '.join(QUIET)} nostop noprint pass",
 )
 SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
+STARTUP = "During startup program"
 GROUP = "functions"
 
 
@@ -85,6 +89,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
     kind = "gdb"
     more = GdbMachine.more | {"exception_classes"}
 
+    _tells_when_begun = True
+
     def _make_marks(self) -> Marks:
         return GdbMarks(self._request, self._listener.on_rebound)
 
@@ -101,6 +107,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
             with contextlib.suppress(RelayError):  # some are newer than the oldest gdb that will do
                 await self._command_line(command)
         await self._command_line(LOAD.format(path=str(INSIDE / "__init__.py"), folder=str(INSIDE)))
+        held = [INPUT, OUTPUT, ERRORS] if self._pipes is not None and self._server is None else []
+        await self._request("ocdb", {"method": "begin", "arguments": {"held": held}})
         if program is not None:
             # Now, so that breakpoints find their places before the program runs.
             await self._command_line(f"file {quoted(program)}")
@@ -109,7 +117,11 @@ class GdbAdapter(GdbLooking, GdbMachine):
         return str((await self._request("evaluate", {"expression": text, "context": "repl"}))["result"])
 
     def _launch_request(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        return "launch", {"args": spec.args, "cwd": spec.cwd, "env": environment}
+        found = elf.read(spec.target)
+        if spec.stop_on_entry and found is not None and found.is_stripped:
+            self._is_starting = True
+        request = {"args": spec.args, "cwd": spec.cwd, "env": environment, "stopOnEntry": self._is_starting}
+        return "launch", request
 
     def _core_request(self, spec: LaunchSpec) -> tuple[str, dict[str, Any]]:
         return "attach", {"coreFile": spec.core}
@@ -133,13 +145,20 @@ class GdbAdapter(GdbLooking, GdbMachine):
     async def _exit_status(self, code: int | None) -> ExitStatus | None:
         with contextlib.suppress(RelayError):
             self._listener.on_hits(await self.hits())
-        killed = (await self._request("evaluate", {"expression": "$_exitsignal", "context": "watch"}))["result"]
-        if killed.isdigit():
-            return ExitStatus.of(-int(killed))
-        return None if code is None else ExitStatus.of(code)
+        for variable, sign in (("$_exitsignal", -1), ("$_exitcode", 1)):
+            found = (await self._request("evaluate", {"expression": variable, "context": "watch"}))["result"]
+            if found.isdigit():
+                return ExitStatus.of(sign * int(found))
+        return None  # gdb says 0 also of a program that it has lost
+
+    def _on_said(self, body: dict[str, Any]) -> None:
+        if STARTUP in body.get("output", ""):
+            self._startup_problem = f"The program could not be started: {body['output'].strip()}"
 
     def _on_own(self, body: dict[str, Any]) -> None:
         match body["kind"]:
+            case "begun":
+                done(self._started)
             case "hit":
                 assert isinstance(self._marks, GdbMarks)
                 self._marks.hit.add(body["number"])

@@ -34,6 +34,17 @@ CONNECTED = (
     "platform shell true",
 )
 """Until lldb has noticed that it is connected, it refuses to launch; the second is for an lldb without Python."""
+COMMANDS = {
+    ("continue", "line"): "thread continue",
+    ("next", "line"): "thread step-over --run-mode this-thread",
+    ("stepIn", "line"): "thread step-in --run-mode this-thread",
+    ("stepOut", "line"): "thread step-out --run-mode this-thread",
+    ("next", "instruction"): "thread step-inst-over",
+    ("stepIn", "instruction"): "thread step-inst",
+    ("stepOut", "instruction"): "thread step-out --run-mode this-thread",
+}
+"""How one thread goes on while the others stay, or by one instruction."""
+ALL_THREADS = "script [thread.Resume() for thread in lldb.debugger.GetSelectedTarget().process]"
 PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
 SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
@@ -54,6 +65,8 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         """stops of other threads, at the same moment as the one that is being told"""
         self._stepping: int | None = None
         """the thread that a step was asked of"""
+        self._others_wait = False
+        """a thread was let go alone, after which lldb holds the others until told otherwise"""
         self._inner_server: Watched | None = None
         """the lldb-server that lldb-dap has started for itself"""
 
@@ -228,6 +241,21 @@ class LldbAdapter(LldbThrows, NativeAdapter):
         self._stepping = None if command == "continue" else thread_id
         self._together = []
         await super()._go(command, thread_id, go, granularity)
+
+    async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
+        """lldb-dap lets all threads go, by lines; the rest, only lldb's own commands do."""
+        if self._others_wait:
+            self._others_wait = False
+            await self._line(ALL_THREADS)
+        alone, granularity = arguments["singleThread"], arguments.get("granularity", "line")
+        if not alone and (granularity == "line" or command not in ("next", "stepIn")):
+            await super()._send_off(command, arguments)
+            return
+        self._others_wait = command == "continue"
+        index = await self._marks.index_of(arguments["threadId"])
+        said = await self._line(f"{COMMANDS[command, granularity]} {index}")
+        if "error:" in said:
+            raise RelayError("DEBUGPY_ERROR", f"lldb refused {command}: {said.strip()}")
 
     async def _go_on_quietly(self, thread_id: int) -> None:
         if self._together and not self._is_ending:

@@ -17,6 +17,7 @@ LOCALS = 1
 SCOPES = 3
 """References up to this are those of the scopes, whichever frame's were asked for last."""
 RESULT = re.compile(r"^\(.*?\) (\$\w+) = ", re.MULTILINE)
+RETURNED = re.compile(r"^Return value: \(.*?\) (\$\w+) = ", re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^(?:error: )?(?:<user expression \d+>:(\d+):(\d+): )?(.*)")
 SYNTAX = re.compile(r"(expected|extraneous|unterminated|missing|unexpected|invalid (digit|suffix|preprocessing))\b")
 WORDY = re.compile(r"^(supposed to interpret, but failed: |Couldn't apply expression side effects : )")
@@ -80,6 +81,17 @@ class LldbLooking(Looking):
         if isinstance(answer.get("result"), str):
             answer["result"] = without_echo(answer["result"])
         return answer
+
+    async def _returned(self, frame: int, limit: int) -> Row | None:
+        place = self._frame(frame)
+        if self._left is None or not self._described.get(place.thread, "").startswith("step out"):
+            return None
+        self._require_talk().send("scopes", {"frameId": place.id})
+        kept = RETURNED.search(await self._line("thread info"))
+        if kept is None:
+            return None
+        answer = await self._read_value(frame, place, kept[1], limit, self._timeout)
+        return {"name": "(return)", "value": answer.pop("result"), **answer, "function": self._left}
 
     # Expressions.
 

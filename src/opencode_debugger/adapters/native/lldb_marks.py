@@ -14,6 +14,7 @@ LABEL = "dap"
 SET = re.compile(r"^Breakpoint (\d+): (no locations|where = .* at .*?:(\d+)(?::\d+)?,)?", re.MULTILINE)
 COUNT = re.compile(r"^(\d+): .*hit count = (\d+)\s*$", re.MULTILINE)
 LOCATION = re.compile(r"^\s+location = (.+?):(\d+)(?::\d+)?$", re.MULTILINE)
+LISTED = re.compile(r"\bthread #(\d+): tid = (\w+),")
 HALTED = re.compile(r"\bthread #\d+: tid = (\w+),.*stop reason = breakpoint ([\d. ]+)$", re.MULTILINE)
 
 Run = Callable[[str], Awaitable[str]]
@@ -110,9 +111,12 @@ class LldbMarks(Marks):
             for thread, places in HALTED.findall(listed)
         }
 
+    async def index_of(self, thread_id: int) -> int:
+        """What lldb's commands call a thread."""
+        listed = LISTED.findall(await self._run("thread list"))
+        return next((int(index) for index, thread in listed if int(thread, 0) == thread_id), 0)
+
 
 def quoted(text: str) -> str:
-    """One word of lldb's command line, in which backquotes would be evaluated."""
-    return '"' + re.sub(r'(["\\`])', r"\\\1", text.replace("\n", " ")) + '"'
-
-
+    """One word of lldb's command line."""
+    return "'" + text.replace("\n", " ").replace("'", "'\"'\"'") + "'"

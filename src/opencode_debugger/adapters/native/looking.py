@@ -105,7 +105,7 @@ class Looking(Talking):
 
     def _told(self, thread_id: int, frames: Frames) -> Frames:
         """With ids of ours, and only paths that lead somewhere."""
-        told = []
+        told: Frames = []
         for level, frame in enumerate(frames):
             path = (frame.get("source") or {}).get("path") or ""
             made = {

@@ -102,7 +102,8 @@ class Stopping(Looking):
         """The debugger has the program, which has not begun, or was running."""
         self._is_starting = False
         if self._is_core:
-            self._tell("exception", thread_id, [])
+            number, _ = await self._signal(self._frame((await self._stack(thread_id, 1))[0]["id"]))
+            self._tell("exception" if number else "pause", thread_id, [])
         elif self._stops_on_entry and self._stops_at_first:
             self._stops_on_entry = False
             self._tell("entry", thread_id, [])
@@ -166,7 +167,7 @@ class Stopping(Looking):
             return
         self._is_running = True
         self._forget_places()
-        await self._request(journey.kind, self._go_arguments(thread_id, self._alone is not None, journey.granularity))
+        await self._send_off(journey.kind, self._go_arguments(thread_id, self._alone is not None, journey.granularity))
 
     async def _look_ahead(self, journey: Journey, until: str, thread_id: int) -> None:
         frames = await self._stack(thread_id, 1)
@@ -187,7 +188,7 @@ class Stopping(Looking):
         self._is_running = True
         self._forget_places()
         with contextlib.suppress(RelayError):
-            await self._request("continue", self._go_arguments(thread_id, self._alone is not None))
+            await self._send_off("continue", self._go_arguments(thread_id, self._alone is not None))
 
     @property
     def _is_halted(self) -> bool:

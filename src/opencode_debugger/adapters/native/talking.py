@@ -72,6 +72,7 @@ class Talking:
         self._is_ending = False
         self._is_core = False
         self._is_over = False
+        self._startup_problem: str | None = None
         self._stops = 0
         self._serial = 0
         loop = asyncio.get_running_loop()

@@ -10,11 +10,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from . import looking, marks, throws
+from . import beginning, looking, marks, throws
 
 _server: Any = importlib.import_module("gdb.dap.server")
 
 METHODS: dict[str, Callable[..., Any]] = {
+    "begin": beginning.begin,
     "scopes": looking.scopes,
     "children": looking.children,
     "report": looking.report,

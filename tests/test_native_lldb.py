@@ -1,0 +1,192 @@
+"""What is particular to lldb: finding it, what it does not say by itself, and its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from native import Builder, Native
+from relays import Api, Relay, Session, refusal
+from targets import wait_until
+
+from opencode_debugger.adapters.native import lldb_program
+from opencode_debugger.adapters.native.lldb_looking import short_name
+from opencode_debugger.errors import RelayError
+
+LLDB = {"adapter": "lldb"}
+BOTH = [{"adapter": "lldb"}, {"debugger": "lldb-server"}]
+
+
+def launch(session: Session, native: Native, way: dict[str, str] = LLDB, **options: Any) -> Any:
+    return session.launch(program=str(native.program), **way, **options)
+
+
+def line(stop: dict[str, Any]) -> int:
+    return int(stop["current_location"]["line"])
+
+
+def executable(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_newest_lldb_on_path_is_used_unless_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = executable(tmp_path / "a/lldb-dap-9"), executable(tmp_path / "b/lldb-dap-19")
+    executable(tmp_path / "a/lldb-dap-19x")
+    server = executable(tmp_path / "a/lldb-server-18")
+    monkeypatch.setenv("PATH", f"{tmp_path}/a:{tmp_path}/none:{tmp_path}/b")
+    assert lldb_program.find(None) == str(new)
+    assert lldb_program.find(str(old)) == str(old)
+    assert lldb_program.find_server(None) == str(server)
+    beside = executable(tmp_path / "b/lldb-server")
+    assert lldb_program.find_server(None) == str(beside)
+    plain = executable(tmp_path / "a/lldb-dap")
+    assert lldb_program.find("") == str(plain)
+
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    for setting in (None, str(tmp_path / "nothing")):
+        with pytest.raises(RelayError) as missing:
+            lldb_program.find(setting)
+        assert "apt-get install lldb-19" in missing.value.details["suggestion"]
+
+
+def test_without_lldb_a_launch_says_what_to_install(build: Builder, tmp_path: Path) -> None:
+    relay = Relay(tmp_path / "data", lldb_path="/no/such/lldb-dap").start()
+    try:
+        with Api(relay.base_url) as api, api.session() as session:
+            error = refusal(400, "LAUNCH_FAILED", launch, session, build("tour"))
+            assert "/no/such/lldb-dap" in error.message
+            assert "OPENCODE_DEBUG_LLDB_PATH" in error.details["suggestion"]
+            assert session.get("/status")["status"] == "created"
+    finally:
+        relay.stop()
+
+
+def test_names_of_functions_are_without_their_parameters() -> None:
+    assert short_name("main") == "main"
+    assert short_name("Square::area() const") == "Square::area"
+    assert short_name("f(void (*)(int), std::vector<A, B<C>> const&)") == "f"
+    assert short_name("ns::Made<A>::type ns::make<A, int&>(int&)") == "ns::make<A, int&>"
+    assert short_name("(anonymous namespace)::f(int)") == "(anonymous namespace)::f"
+    assert short_name("Call::operator()(int) const") == "Call::operator()"
+
+
+def test_calls_that_go_wrong_leave_the_program_where_it_was(session: Session, build: Builder) -> None:
+    calls = build("calls")
+    session.break_at(calls.source, "second", "twice")
+    stop = launch(session, calls)
+
+    assert line(stop) == calls.line("second")
+    assert session.evaluate("twice(21)")["result"] == "42"
+    assert "SIGSEGV" in session.evaluate("crashes(0)")["error"]
+    assert "SIGABRT" in session.evaluate("aborts()")["error"]
+    for slow in ("never_returns(1)", "sleeps()"):
+        refusal(504, "DEBUGPY_TIMEOUT", session.evaluate, slow, timeout=0.5)
+    assert session.evaluate("(void)0")["result"] == ""
+    assert session.evaluate("number = number + 1; number * 10")["result"] == "20"
+    refused = refusal(400, "EVALUATE_ERROR", session.evaluate, "number + )")
+    assert refused.details["offset"] == 10
+    stop = session.resume()
+    assert (stop["stop_reason"], line(stop)) == ("breakpoint", calls.line("twice"))
+    assert session.evaluate("number")["result"] == "4"
+    assert session.evaluate("> frame select 1\n", context="repl")["result"].startswith("frame #1")
+
+
+def test_of_breakpoints_at_one_place_those_are_told_whose_conditions_hold(session: Session, build: Builder) -> None:
+    tour = build("tour")
+    at, first = {"path": str(tour.source)}, tour.line("add") - 1
+    asked = [{"source": at, "line": first, "condition": "b == 4"}, {"function": "add", "hit_condition": ">2"}]
+    by_line, by_name = session.post("/breakpoints", {"breakpoints": asked})["breakpoints"]
+    hits = []
+    stop = launch(session, tour)
+    while stop["status"] == "paused":
+        hits.append((session.evaluate("b")["result"], stop["hit_breakpoint_ids"]))
+        stop = session.resume()
+    assert hits == [
+        ("4", [by_line["id"], by_name["id"]]),
+        *((b, [by_name["id"]]) for b in ("9", "16", "25")),
+    ]
+    counts = {bp["id"]: bp["hit_count"] for bp in session.get("/breakpoints")["breakpoints"]}
+    assert counts == {by_line["id"]: 1, by_name["id"]: 6}
+
+
+def test_a_step_goes_past_breakpoints_that_do_not_stop_and_is_over_when_another_does(
+    session: Session, build: Builder
+) -> None:
+    calls = build("calls")
+    stop = launch(session, calls, stop_on_entry=True)
+    assert line(stop) == calls.line("first")
+    session.break_at(calls.source, "twice", hit_condition="2")
+    session.break_at(calls.source, "second", log_message="number is {number}")
+    stop = session.step()
+    assert (stop["stop_reason"], line(stop)) == ("step", calls.line("second"))
+    stop = session.step()
+    assert (stop["stop_reason"], line(stop)) == ("step", calls.line("second") + 1)
+    stop = session.step()
+    assert (stop["stop_reason"], line(stop)) == ("breakpoint", calls.line("twice"))
+    end = session.resume()
+    assert (end["status"], end["exit_code"]) == ("terminated", 42)
+    assert session.output("console") == "number is 1\n"
+
+
+def test_paths_with_quotes_and_spaces(session: Session, build: Builder, tmp_path: Path) -> None:
+    calls = build("calls")
+    folder = tmp_path / "it's \"odd\" `here` $HOME"
+    folder.mkdir()
+    source = Path(shutil.copy(calls.source, folder / "calls (1).c"))
+    odd = Builder(folder)("calls", source=source)
+    session.break_at(source, "second")
+    stop = launch(session, odd, args=["it's"], cwd=str(folder))
+    assert (stop["current_location"]["path"], line(stop)) == (str(source), calls.line("second"))
+    stop = session.post("/run-to", {"source": {"path": str(source)}, "line": calls.line("print"), "wait": 20})
+    assert (stop["stop_reason"], line(stop)) == ("run_to", calls.line("print"))
+    session.resume()
+    assert session.output() == "it's 44\n"
+
+
+def test_a_stripped_program_says_so_and_stops_at_its_first_instruction(session: Session, build: Builder) -> None:
+    stop = launch(session, build("calls", "-s"), stop_on_entry=True)
+    assert stop["stop_reason"] == "entry"
+    assert "stripped" in stop["warnings"][0]
+    shown = session.get("/disassembly", count=2)["instructions"]
+    assert [row["is_current"] for row in shown] == [True, False]
+    assert session.resume()["exit_code"] == 42
+
+
+@pytest.mark.parametrize("way", BOTH, ids=["lldb", "lldb-server"])
+@pytest.mark.parametrize("victim", ["lldb-dap", "lldb-server"])
+@pytest.mark.parametrize("is_paused", [True, False], ids=["paused", "running"])
+def test_a_debugger_that_dies_is_told_within_a_second_and_nothing_is_left(
+    relay: Relay, session: Session, build: Builder, way: dict[str, str], victim: str, is_paused: bool
+) -> None:
+    launch(session, build("slow"), way, stop_on_entry=is_paused, wait=20 if is_paused else False)
+    family = relay.runner_of(session).children(recursive=True)
+    next(process for process in family if process.name().startswith(victim)).kill()
+    begun = time.monotonic()
+    end = wait_until(lambda: ended(session))
+    assert time.monotonic() - begun < 1
+    assert end["reason"].startswith("the debug")
+    assert "ended unexpectedly" in end["reason"]
+    psutil.wait_procs(family, timeout=5)
+    assert [process for process in family if process.is_running()] == []
+
+
+def ended(session: Session) -> Any:
+    status = session.get("/status")
+    return status if status["status"] == "terminated" else None
+
+
+def test_the_crash_of_lldb_at_its_end_leaves_nothing(session: Session, build: Builder, relay: Relay) -> None:
+    before = set(os.listdir("/"))
+    assert launch(session, build("tour"))["exit_code"] == 3
+    wait_until(lambda: not relay.runner_of(session).children(recursive=True))
+    assert session.output("stderr") == ""
+    assert session.output("console") == ""
+    assert set(os.listdir("/")) == before
