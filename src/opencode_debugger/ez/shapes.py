@@ -79,14 +79,19 @@ class Shapes:
             if not isinstance(value, dict):
                 return _wrong(value, where, "an object")
             return self.check(value, self._records[kind], where)
-        if type(value) is not TYPES[kind]:
+        if not _is(value, kind):
             return _wrong(value, where, a(kind))
-        if field.least is not None and int(value) < field.least:
+        if field.least is not None and value < field.least:
             return _wrong(value, where, f"{a(kind)} from {field.least} on")
         allowed = field.values + (field.more_values if self._extensions else ())
         if field.values and value not in allowed:
             return _wrong(value, where, "one of " + ", ".join(allowed))
         return None
+
+
+def _is(value: Any, kind: str) -> bool:
+    """True and false are no integers here."""
+    return type(value) is TYPES[kind]
 
 
 def _wrong(value: Any, where: str, wanted: str) -> Problem:
