@@ -1,0 +1,411 @@
+"""What a session asks about a program: stacks, variables and expressions, as far as the debugger tells them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import RelayError
+from ..base import Asked, Frames, Listener
+from ..handles import Handles
+from ..hovering import may_change, pointed_at
+from ..rows import (
+    MAX_PAGE,
+    PAGE,
+    VALUE_LIMIT,
+    Row,
+    as_result,
+    paged,
+    row,
+    selected,
+    shortened,
+    watched_row,
+    within,
+)
+from . import source, texts
+from .reckoning import Beyond, Malformed, Problem, reckoned
+from .talking import Halt, Refused, Talking
+from .texts import Value
+
+MAIN = 1
+"""The thread of a debugger that knows of none."""
+STACK = 5.0
+"""Seconds for a stack: where the program is, is known without it."""
+ANONYMOUS = "<function>"
+SYNTAX = re.compile(r"\bsyntax|\bpars(e|ing)\b|unexpected token", re.IGNORECASE)
+ERROR_LIMIT = 2000
+VALUES = 2.0
+"""Seconds that one watch may take."""
+RESTART = "Change the program's source and run it again with POST /sessions/{id}/restart"
+NO_EVALUATION = "Without it, look at variables with GET /sessions/{id}/frames/0/variables, or print in the program"
+
+
+@dataclass(frozen=True)
+class Frame:
+    thread: int
+    index: int
+    """0 for the innermost"""
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What is under a reference: a scope of a frame, or what a value is made of."""
+
+    frame: int
+    scope: str | None = None
+    text: str = ""
+    expression: str = ""
+
+
+class Looking(Talking):
+    def __init__(
+        self, session_id: str, listener: Listener, timeout: float, launch_timeout: float, path: str | None
+    ) -> None:
+        super().__init__(session_id, listener, timeout, launch_timeout, path)
+        self._frames: Handles[Frame] = Handles(1)
+        self._inside: Handles[Inside] = Handles(1000)
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._shows_call_sites = False
+        """its stacks have where functions were called, and not where the program is"""
+
+    def _forget_places(self) -> None:
+        self._frames.clear()
+        self._inside.clear()
+
+    def _frame(self, number: int) -> Frame:
+        frame = self._frames.get(number)
+        if frame is None:
+            raise RelayError("FRAME_NOT_FOUND", "The program has moved on")
+        return frame
+
+    def _whose(self, thread_id: int) -> dict[str, Any]:
+        return {"threadId": thread_id} if self._has("threads") else {}
+
+    # Threads and stacks.
+
+    async def threads(self) -> list[dict[str, Any]]:
+        halted = not self._is_running
+        listed: list[dict[str, Any]] = [{"id": self._halt.thread_id if self._halt else MAIN, "name": "main"}]
+        if self._has("threads"):
+            listed = (await self._require("getThreads"))["threads"]
+        return [
+            {
+                "id": each["id"],
+                "name": each["name"],
+                "halted": halted,
+                "marked": halted,
+                "top": await self._top(each["id"]) if halted else None,
+            }
+            for each in listed
+        ]
+
+    async def _top(self, thread_id: int) -> dict[str, Any] | None:
+        at = self._halt
+        if at is not None and at.thread_id == thread_id:
+            return self._described(_as_frame(at))
+        listed = await self._listed(thread_id)
+        return self._described(listed[0]) if listed else None
+
+    async def own_threads(self) -> list[int]:
+        return []
+
+    async def look(self, thread_id: int) -> Frames:
+        raise RelayError(
+            "INVALID_SESSION_STATE",
+            f"Thread {thread_id} is running: this debugger shows the stacks of threads that are halted",
+            thread_id=thread_id,
+            suggestion="Pause the program with POST /sessions/{id}/pause",
+        )
+
+    def ask_stack(self, thread_id: int) -> Asked:
+        asked = asyncio.get_running_loop().create_task(self._listed(thread_id))
+        asked.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return asked
+
+    async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
+        listed = await (asked or self._listed(thread_id))
+        at = self._halt
+        if at is not None and at.thread_id == thread_id:
+            listed = self._from(at, listed)
+        return [
+            {"id": self._frames.add(Frame(thread_id, index)), **self._described(each)}
+            for index, each in enumerate(listed or [])
+        ]
+
+    def _from(self, at: Halt, listed: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+        """A stack that does not begin where the program is has where functions were called from."""
+        if listed is None:
+            return [_as_frame(at)]
+        if not listed or (self._real(listed[0]["file"]), listed[0]["line"]) != (self._real(at.path), at.line):
+            self._shows_call_sites = True
+        return [_as_frame(at), *(_nameless(each) for each in listed)] if self._shows_call_sites else listed
+
+    async def _listed(self, thread_id: int) -> list[dict[str, Any]] | None:
+        """One that cannot be had is no reason not to say where the program is."""
+        try:
+            answer = await self._ask("getStackTrace", min(STACK, self._timeout), **self._whose(thread_id))
+        except Refused:
+            return None
+        except RelayError as error:
+            if error.code != "DEBUGPY_TIMEOUT":
+                raise
+            return None
+        return list(answer["frames"])
+
+    def _described(self, frame: dict[str, Any]) -> dict[str, Any]:
+        path = self._absolute(frame["file"])
+        return {
+            "name": frame["function"] or source.function_at(path, frame["line"]) or ANONYMOUS,
+            "line": frame["line"] if path else 0,
+            "column": frame["column"] or 1,
+            "source": {"path": path} if path else None,
+        }
+
+    def _real(self, path: str) -> str:
+        return os.path.realpath(self._absolute(path))
+
+    def _absolute(self, path: str) -> str:
+        """Debuggers write paths as they were given them."""
+        return os.path.normpath(os.path.join(self._spec.cwd if self._spec else "/", path)) if path else ""
+
+    # Values.
+
+    async def _variables(self, frame: int) -> list[dict[str, Any]]:
+        place = self._frame(frame)
+        answer = await self._require("getVariables", frameIndex=place.index, **self._whose(place.thread))
+        return list(answer["variables"])
+
+    async def _rows(self, frame: int, scope: str) -> list[Row]:
+        """Some debuggers list the program's functions among the variables."""
+        listed = await self._variables(frame)
+        wanted = [each for each in listed if (each["type"] == "FUNCTION") == (scope == "Functions")]
+        return [self._row(frame, each["name"], Value(each["value"], each["type"]), each["name"]) for each in wanted]
+
+    def _row(self, frame: int, name: str, value: Value, expression: str) -> Row:
+        found = texts.parts(value.text)
+        if not found:
+            return row(name, value.text, value.type)
+        reference = self._inside.add(Inside(frame, None, value.text, expression))
+        named = sum(part.is_named for part in found)
+        return row(name, value.text, value.type, reference, named, len(found) - named)
+
+    async def scopes(self, frame: int) -> list[dict[str, Any]]:
+        self._frame(frame)
+        listed = await self._variables(frame)
+        functions = sum(each["type"] == "FUNCTION" for each in listed)
+        found = [self._scope(frame, "Locals", len(listed) - functions)]
+        return [*found, self._scope(frame, "Functions", functions)] if functions else found
+
+    def _scope(self, frame: int, name: str, count: int) -> dict[str, Any]:
+        return {
+            "name": name,
+            "presentation_hint": name.lower(),
+            "variables_reference": self._inside.add(Inside(frame, name)),
+            "named_variables": count,
+            "indexed_variables": 0,
+            "expensive": False,
+        }
+
+    async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
+        inside = self._inside.get(reference)
+        if inside is None:
+            return {"missing": True}
+        rows = await self._rows(inside.frame, inside.scope) if inside.scope else self._parts_of(inside)
+        is_indexed = bool(rows) and all(made["name"].startswith("[") for made in rows)
+        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
+        rows, total = selected(rows, page, is_indexed, start, count)
+        return {"variables_reference": reference, **paged(rows, total, start, page)}
+
+    def _parts_of(self, inside: Inside) -> list[Row]:
+        found = texts.parts(inside.text) or []
+        return [self._row(inside.frame, part.name, part.value, inside.expression + part.access) for part in found]
+
+    async def locals(self, frame: int, page: dict[str, Any]) -> dict[str, Any]:
+        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
+        rows, total = selected(await self._rows(frame, "Locals"), page, False, start, count)
+        return paged(rows, total, start, page)
+
+    async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
+        rows = await self._rows(frame, "Locals")
+        shown = within(rows[:names], budget)
+        answer: dict[str, Any] = {"variables": shown, "omitted": len(rows) - len(shown)}
+        answer |= {"left": None, "returned": [], "return_value": []}
+        if more.get("watched"):
+            answer["watches"] = await self.watch(frame, more["watched"], budget // 2)
+        return answer
+
+    # Expressions.
+
+    async def evaluate(self, frame: int, expression: str, context: str, limit: int, timeout: float) -> dict[str, Any]:
+        answer = await self._evaluated(frame, expression.strip(), limit, timeout)
+        if answer.pop("beyond", False):
+            raise self._cannot(f"evaluate {expression[:100]!r}: {answer['error']}", NO_EVALUATION)
+        return answer
+
+    async def _evaluated(self, frame: int, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        """By the debugger; by one that cannot, from its variables."""
+        try:
+            value = await self._value(frame, text, timeout)
+        except RelayError as error:
+            if error.code == "DEBUGPY_TIMEOUT":
+                return {"timed_out": True}
+            raise
+        except (Refused, Problem) as error:
+            return _failed(error, text)
+        return as_result(shortened(self._row(frame, "", value, text), limit))
+
+    async def _value(self, frame: int, text: str, timeout: float) -> Value:
+        place = self._frame(frame)
+        whose = {"frameIndex": place.index, **self._whose(place.thread)}
+        try:
+            answer = await self._ask("evaluate", timeout, expression=text, **whose)
+            return Value(answer["result"], answer["type"])
+        except Refused as error:
+            if not error.is_absent:
+                raise
+        known = {each["name"]: Value(each["value"], each["type"]) for each in await self._variables(frame)}
+        return reckoned(text, known.get)
+
+    async def watch(self, frame: int, expressions: list[str], limit: int) -> list[dict[str, Any]]:
+        most = min(VALUE_LIMIT, max(1, limit // max(1, len(expressions))))
+        return [watched_row(await self._evaluated(frame, each.strip(), most, VALUES), most) for each in expressions]
+
+    async def hover(self, frame: int, limit: int, timeout: float, **what: Any) -> dict[str, Any]:
+        expression = what.get("expression")
+        place: dict[str, Any] = {}
+        if expression is None:
+            expression, place = pointed_at(what["path"], what["line"], what["column"])
+            if not expression:
+                return {"nothing": "There is no name at this place"}
+        return {**await self._evaluated(frame, expression, limit, timeout), "expression": expression, "place": place}
+
+    async def complete(self, frame: int, text: str, column: int | None) -> dict[str, Any]:
+        """Names of variables: the debugger knows no more."""
+        typed = text[: len(text) if column is None else column - 1]
+        begun = re.search(r"\w*$", typed)
+        assert begun is not None
+        items = [
+            {"label": name, "type": kind, "start": begun.start() + 1, "length": len(begun[0])}
+            for kind, scope in (("variable", "Locals"), ("function", "Functions"))
+            for name in sorted(made["name"] for made in await self._rows(frame, scope))
+            if name.startswith(begun[0]) and not typed[: begun.start()].endswith(".")
+        ]
+        return {"items": items[:PAGE], "total": len(items), "has_more": len(items) > PAGE}
+
+    # Assignments.
+
+    async def set_variable(
+        self, frame: int, reference: int, name: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        inside = self._inside.get(reference)
+        if inside is None:
+            return {"missing": "reference"}
+        rows = await self._rows(frame, inside.scope) if inside.scope else self._parts_of(inside)
+        before = next((each for each in rows if each["name"] == name), None)
+        if before is None:
+            return {"missing": "name", "is_global": False}
+        parts = [] if inside.scope else texts.parts(inside.text) or []
+        access = next((part.access for part in parts if part.name == name), name)
+        return await self._set(frame, inside.expression + access, name, value, before, limit, timeout)
+
+    async def set_expression(
+        self, frame: int, expression: str, value: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        before = await self._evaluated(frame, expression, limit, timeout)
+        if before.get("error") or before.get("syntax_error") or before.get("timed_out"):
+            return before | {"part": "expression"}
+        old = {"value": before["result"], "type": before["type"]}
+        return await self._set(frame, expression, expression, value, old, limit, timeout)
+
+    async def _set(
+        self, frame: int, target: str, name: str, value: str, before: Row, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        place = self._frame(frame)
+        try:
+            whose = {"frameIndex": place.index, **self._whose(place.thread)}
+            answer = await self._try("setVariable", name=target, value=value, **whose)
+        except Refused as error:
+            if "setVariable" in self._lacks:
+                raise self._cannot("set variables", RESTART) from error
+            return _failed(error, value) | {"part": "value"}
+        made = shortened(self._row(frame, name, Value(answer["value"], answer["type"]), target), limit)
+        return {**made, "old": before.get("value"), "old_type": before["type"], "taken": True}
+
+    def _cannot(self, what: str, instead: str) -> RelayError:
+        message = f"The debugger of this session ({self.name}) cannot {what}"
+        return RelayError("NOT_SUPPORTED", message, suggestion=instead)
+
+    # Exceptions.
+
+    async def exception(self, frame: int) -> dict[str, Any] | None:
+        at = self._halt
+        if at is None or at.reason != "exception":
+            return None
+        kind, _, message = (at.text or "exception").partition(": ")
+        return {
+            "type": kind.rpartition(".")[2],
+            "full_type": kind,
+            "message": message,
+            "traceback": None,
+            "break_mode": "unhandled",
+            "rules": [],
+        }
+
+    async def explain_exception(self, frame: int) -> dict[str, Any] | None:
+        return await self.exception(frame)
+
+    # Code.
+
+    async def frame_source(self, frame: int) -> dict[str, Any]:
+        return {"lines": None}
+
+    async def file_source(self, path: str) -> dict[str, Any]:
+        return {"lines": None}
+
+    async def loaded(self, paths: list[str]) -> dict[str, Any]:
+        return {}
+
+    async def modules(self, offset: int, limit: int, filter: str | None) -> dict[str, Any]:
+        """The debugger tells of no others."""
+        path = self._spec.target if self._spec else ""
+        found = [{"name": os.path.basename(path), "path": path, "version": None}]
+        shown = [each for each in found if (filter or "").lower() in path.lower()]
+        return {"modules": shown[offset : offset + limit], "total": len(shown), "has_more": False}
+
+    async def has_module(self, path: str) -> bool:
+        return self._spec is not None and os.path.realpath(self._spec.target) == os.path.realpath(path)
+
+    async def examine(self, path: str) -> dict[str, Any]:
+        return source.examine(path)
+
+    async def find_function(self, path: str, name: str) -> list[int]:
+        return source.find_function(path, name)
+
+    def check_expression(self, text: str) -> Any:
+        """Only the debugger knows the language."""
+        return None
+
+    def has_side_effects(self, text: str) -> bool:
+        return may_change(text)
+
+
+def _failed(error: Exception, text: str) -> dict[str, Any]:
+    said = str(error)[:ERROR_LIMIT]
+    if isinstance(error, Malformed) or (isinstance(error, Refused) and SYNTAX.search(said)):
+        return {"syntax_error": {"message": said, "line": 1, "offset": 1, "text": text[:500]}}
+    more = {"beyond": True} if isinstance(error, Beyond) else {}
+    return {"result": None, "type": None, "error": said, "traceback": None, **more}
+
+
+def _as_frame(at: Halt) -> dict[str, Any]:
+    return {"file": at.path, "line": at.line, "column": at.column, "function": ""}
+
+
+def _nameless(frame: dict[str, Any]) -> dict[str, Any]:
+    """The name belongs to what was called there."""
+    return {**frame, "function": ""}
