@@ -62,6 +62,25 @@ def tunnel(
 
 
 @app.command()
+def debugserver(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The program: a Python file, or a native executable.")],
+    args: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGS]", help="Arguments of the program.")] = None,
+) -> None:
+    """Debug a program by the EZ protocol, on stdin and stdout: an IDE starts this."""
+    from .debugserver import debugserver as run
+
+    raise typer.Exit(run(file, args or []))
+
+
+@app.command()
+def stdio() -> None:
+    """The same, for the program that the client names."""
+    from .debugserver import debugserver as run
+
+    raise typer.Exit(run(None, []))
+
+
+@app.command()
 def version() -> None:
     """Show the version."""
     from opencode_debugger import __version__

@@ -466,11 +466,11 @@ EVENTS: dict[str, Event] = {
 # Messages, and what is wrong with them.
 
 
-def command(name: str, **params: Any) -> dict[str, Any]:
+def command(name: str, /, **params: Any) -> dict[str, Any]:
     return {"type": "command", "command": name, "params": params}
 
 
-def event(name: str, **data: Any) -> dict[str, Any]:
+def event(name: str, /, **data: Any) -> dict[str, Any]:
     return {"type": "event", "event": name, "data": data}
 
 
