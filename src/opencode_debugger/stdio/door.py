@@ -13,6 +13,7 @@ from typing import Any
 
 from ..core.session import Session
 from ..core.settings import Config, Limits
+from ..core.state import ENDED
 from ..errors import RelayError
 from ..ez.lines import Malformed, TooLong, decode
 from ..ez.protocol import State, check_command, event, refusal
@@ -36,8 +37,6 @@ GRACE = 0.4
 """Seconds for the program to end by itself: an IDE does not wait much longer."""
 FAREWELL = 2.0
 """Seconds for the client to take what was said last."""
-LOOK = 0.1
-"""Seconds between looks whether the program waits for its input."""
 
 
 @dataclass
@@ -68,7 +67,6 @@ class Door:
         self._session_id = session_id
         self._limits = limits
         self._session: Session | None = None
-        self._told: Telling | None = None
         self._following: asyncio.Task[None] | None = None
         self._items: deque[Item] = deque()
         self._news = asyncio.Event()
@@ -100,19 +98,27 @@ class Door:
     async def _finish(self) -> None:
         self._reader.pause()
         self.is_ending = True
-        was_over = self.state is State.ENDED
-        for task in self._tasks:
+        is_over = self.state is State.ENDED
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=FAREWELL)  # a launch that is under way ends what it has begun
         if self._session is not None:
             await self._session.end("terminated", grace=GRACE)
-        if self._following is not None:
-            await asyncio.wait([self._following], timeout=FAREWELL)
-            self._following.cancel()
-        if not was_over:
+            await self._end_following(self._session)
+        if not is_over:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FAREWELL):
                     await self.tell("terminated")
         await self._writer.finish(FAREWELL)
+
+    async def _end_following(self, session: Session) -> None:
+        """What the program has written before its end is told."""
+        if self._following is not None and session.state in ENDED:
+            await asyncio.wait([self._following], timeout=FAREWELL)
+        if self._following is not None:
+            self._following.cancel()
 
     # What it is sent.
 
@@ -221,8 +227,7 @@ class Door:
             self._following.cancel()
         config = Config(self._session_id, os.path.basename(folder), project_root=folder, limits=self._limits)
         self._session = Session(config)
-        self._told = Telling(self, self._session)
-        self._following = asyncio.get_running_loop().create_task(self._told.follow())
+        self._following = asyncio.get_running_loop().create_task(Telling(self, self._session).follow())
         self._following.add_done_callback(self._followed)
         return self._session
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 KINDS = ["output", "stopped", "terminated", "breakpoint", "data_breakpoint", "input_requested"]
 PAGE = 200
 NEWS = 60.0
+LOOK = 0.1
+"""Seconds between looks whether a program that says nothing waits for its input."""
 MERGED = 32 * 1024
 """Characters of output in one event, where more comes than is taken."""
 BUDGET = 100_000
@@ -34,7 +36,10 @@ class Telling:
         """Until the program has ended, and that is told."""
         cursor = None
         while not self.has_told_end:
-            page = await self._session.follow_events(cursor, PAGE, NEWS, KINDS)
+            is_asked = self._door.is_extended and self._door.state is State.RUNNING
+            if is_asked:
+                self._session.input.prompt()  # if it waits, that is among the news
+            page = await self._session.follow_events(cursor, PAGE, LOOK if is_asked else NEWS, KINDS)
             cursor = page["next_cursor"]
             if page["dropped"]:
                 await self._door.tell("error", message=f"{page['dropped']} lines were not read in time and are lost")

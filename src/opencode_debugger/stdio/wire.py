@@ -43,17 +43,19 @@ class Reader:
         self._lines = Lines()
         self._loop = asyncio.get_running_loop()
         self._is_reading = False
-        self._is_file = stat.S_ISREG(os.fstat(fd).st_mode)
+        self._is_file = False
+        """which is always ready, and cannot be waited for; /dev/null counts as one"""
         self._is_over = False
 
     def resume(self) -> None:
         if self._is_reading or self._is_over:
             return
         self._is_reading = True
-        if self._is_file:  # which is always ready, and cannot be waited for
-            self._loop.call_soon(self._read)
-        else:
+        try:
             self._loop.add_reader(self._fd, self._read)
+        except PermissionError:
+            self._is_file = True
+            self._loop.call_soon(self._read)
 
     def pause(self) -> None:
         if self._is_reading and not self._is_file:
