@@ -80,6 +80,20 @@ def stdio() -> None:
     raise typer.Exit(run(None, []))
 
 
+@app.command(name="ez-conformance")
+def ez_conformance(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="The debugger, without a file.")],
+    file: Annotated[str | None, typer.Option(help="Program to debug (default: a small Python program).")] = None,
+    failing: Annotated[str | None, typer.Option(help="Program that fails.")] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for each answer.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
+) -> None:
+    """Test a debugger that speaks the EZ protocol: a table of what conforms."""
+    from .conformance import conformance as run
+
+    raise typer.Exit(run(command, file, failing, timeout, as_json))
+
+
 @app.command()
 def version() -> None:
     """Show the version."""
