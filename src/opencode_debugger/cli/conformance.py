@@ -16,8 +16,7 @@ from .failure import fail
 
 
 def conformance(argv: list[str], file: str | None, failing: str | None, patience: float, as_json: bool) -> int:
-    found = shutil.which(argv[0])
-    if found is None:
+    if shutil.which(argv[0]) is None:
         return fail(f"there is no command {argv[0]}")
     for given in filter(None, (file, failing)):
         if not os.path.isfile(given):
@@ -25,8 +24,7 @@ def conformance(argv: list[str], file: str | None, failing: str | None, patience
     with tempfile.TemporaryDirectory(prefix="ez-") as folder:
         if file is None:
             file, failing = written(folder, "sample.py", SAMPLE), written(folder, "failing.py", FAILING)
-        command = [os.path.abspath(found), *argv[1:]]
-        work = Conformance(command, os.path.abspath(file), failing and os.path.abspath(failing), patience)
+        work = Conformance(argv, os.path.abspath(file), failing and os.path.abspath(failing), patience)
         results = work.run()
     if as_json:
         print(json.dumps({"results": [asdict(result) for result in results], "extensions": work.extensions}, indent=2))
@@ -53,5 +51,5 @@ def summary(results: list[Result], extensions: list[str] | None) -> str:
     counts: dict[str, int] = {}
     for result in results:
         counts[result.outcome] = counts.get(result.outcome, 0) + 1
-    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    return f"\n{said}. Extensions: {', '.join(extensions) if extensions else 'none'}"
+    said = ", ".join(f"{outcome}: {count}" for outcome, count in counts.items())
+    return f"\n{said}; extensions: {', '.join(extensions) if extensions else 'none'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from .driving import Driven, Event, Silence
 from .protocol import CAPABILITIES
@@ -16,7 +17,7 @@ LONG = 8 * 1024 * 1024
 STEPS = 12
 """Steps in which the program is looked at."""
 
-SAMPLE = '''\
+SAMPLE = """\
 def add(a, b):
     total = a + b
     return total
@@ -27,12 +28,12 @@ y = 20
 result = add(x, y)
 print("Result:", result)
 print("done")
-'''
-FAILING = '''\
+"""
+FAILING = """\
 x = 10
 y = x - 10
 print(x / y)
-'''
+"""
 
 ERRORS: tuple[tuple[str, bytes], ...] = (
     ("notJson", b"not json\n"),
@@ -56,6 +57,7 @@ class Conformance:
         self.extensions: list[str] | None = None
         self._lines: list[int] = []
         """in the order in which steps came there"""
+        self._functions: set[str] = set()
         self._source = file
         """where they are: of a compiled program, not the file that is debugged"""
 
@@ -79,7 +81,7 @@ class Conformance:
     @contextmanager
     def _debugger(self, file: str | None = None) -> Iterator[Driven]:
         path = file or self._file
-        debugger = Driven([*self._argv, path], os.path.dirname(path), self._patience)
+        debugger = Driven([*self._argv, path], self._patience)
         try:
             yield debugger
         finally:
@@ -100,8 +102,12 @@ class Conformance:
             self._sheet.expect("entry")
             stop = debugger.next("stopped", "exited")
             self._sheet.judge("entry", _reason(stop) == "entry", f"the reason is {_reason(stop)}")
-            self._steps(debugger, stop)
-            self._to_the_end(debugger)
+            try:
+                if self._steps(debugger, stop):
+                    debugger.send("continue")
+                    debugger.next("exited")
+            finally:
+                self._judge_end_of_program(debugger)
 
     def _be_quiet(self, debugger: Driven) -> None:
         try:
@@ -118,40 +124,42 @@ class Conformance:
         is_right = answer["data"].get("file") == (file or self._file)
         self._sheet.judge("initialize", is_right, f"it sends {answer['event']}: {answer['data']}")
 
-    def _steps(self, debugger: Driven, stop: Event) -> None:
-        """Steps as far as there are variables that change, and a function to leave."""
-        values = self._variables(debugger)
-        self._sheet.judge("functions", True)
+    def _steps(self, debugger: Driven, stop: Event) -> bool:
+        """Steps until a variable has changed and a function has been left; whether there is more to come."""
+        values, _ = self._look(debugger)
+        bottom = depth = self._depth(debugger, None)
         has_changed = False
-        depth = 0
         for number in range(STEPS):
             self._remember(stop)
-            kind = "stepOver" if number == 1 else "stepOut" if depth else "stepInto"
+            kind = "stepOver" if number == 1 else "stepOut" if depth > bottom else "stepInto"
             self._sheet.expect(kind)
             debugger.send(kind)
-            stop = debugger.next("stopped", "exited")
+            try:
+                stop = debugger.next("stopped", "exited")
+            except Silence:
+                if debugger.has_closed:
+                    self._sheet.forget()
+                    return False  # it has ended, without a word
+                raise
             if stop["event"] == "exited":
-                break
+                return False
             self._sheet.judge(kind, _reason(stop) == "step", f"the reason is {_reason(stop)}")
-            before, values, updates = values, *self._look(debugger)
+            before, (values, updates) = values, self._look(debugger)
             has_changed |= bool(updates)
             self._judge_updates(before, updates)
-            was_depth, depth = depth, self._is_deeper(debugger, stop)
+            left, depth = depth, self._depth(debugger, stop)
             self._evaluate(debugger, values)
-            if has_changed and was_depth and not depth:
+            if has_changed and left > bottom >= depth:
                 break
-        if self._sheet.outcome("update") == UNKNOWN:
-            self._sheet.judge("update", has_changed, "none came, though variables changed")
+        self._sheet.judge("update", has_changed, "none came")
+        return True
 
     def _remember(self, stop: Event) -> None:
-        place = stop["data"].get("location") or {}
+        place = _place(stop)
         if not self._lines:
             self._source = str(place.get("file") or self._file)
-        if place.get("file") == self._source:
-            self._lines.append(place.get("line", 0))
-
-    def _variables(self, debugger: Driven) -> dict[str, str]:
-        return self._look(debugger)[0]
+        if place.get("file") == self._source and isinstance(place.get("line"), int):
+            self._lines.append(place["line"])
 
     def _look(self, debugger: Driven) -> tuple[dict[str, str], list[Event]]:
         """The variables, and the updates that came before them."""
@@ -159,33 +167,33 @@ class Conformance:
         debugger.send("getVariables", frameIndex=0)
         *before, answer = debugger.until("variables", "error")
         self._sheet.judge("variables", answer["event"] == "variables", f"it sends {answer['data']}")
-        rows = answer["data"].get("variables", [])
-        functions = [row["name"] for row in rows if str(row.get("type")).lower() == "function"]
-        if functions:
-            self._sheet.judge("functions", False, f"{', '.join(functions)}")
+        rows = _rows(answer, "variables")
+        functions = [str(row.get("name")) for row in rows if str(row.get("type")).lower() == "function"]
+        self._sheet.judge("functions", not functions, ", ".join(functions))
         updates = [event for event in before if event["event"] == "variableUpdate"]
-        return {row["name"]: row["value"] for row in rows}, updates
+        self._functions.update(functions)
+        return {str(row.get("name")): str(row.get("value")) for row in rows}, updates
 
     def _judge_updates(self, before: dict[str, str], updates: list[Event]) -> None:
-        if not updates:
-            return
-        same = [event["data"] for event in updates if before.get(event["data"]["name"]) == event["data"]["value"]]
-        self._sheet.judge("update", True)
-        self._sheet.judge("unchanged", not same, ", ".join(f"{data['name']} is still {data['value']}" for data in same))
+        told = [(event["data"].get("name"), event["data"].get("value")) for event in updates]
+        same = [name for name, value in told if before.get(str(name)) == value]
+        if told:
+            self._sheet.judge("unchanged", not same, f"{', '.join(map(str, same))} had that value before")
 
-    def _is_deeper(self, debugger: Driven, stop: Event) -> int:
+    def _depth(self, debugger: Driven, stop: Event | None) -> int:
+        """How many frames there are; of a stop, whether it is among them."""
         self._sheet.expect("stack")
         debugger.send("getStackTrace")
-        answer = debugger.next("stackTrace", "error")
-        frames = answer["data"].get("frames", [])
-        place = stop["data"]["location"]
-        is_right = bool(frames) and (frames[0].get("file"), frames[0].get("line")) == (place["file"], place["line"])
-        first = f"the first frame is at line {frames[0].get('line')}" if frames else "it has no frames"
-        self._sheet.judge("stack", is_right, f"{first}, the stop at line {place['line']}")
-        return int(len(frames) > 1)
+        frames = _rows(debugger.next("stackTrace", "error"), "frames")
+        if stop is not None:
+            place, first = _place(stop), frames[0] if frames else {}
+            is_right = bool(frames) and all(first.get(name) == place.get(name) for name in ("file", "line"))
+            said = f"the first frame is at line {first.get('line')}" if frames else "it has no frames"
+            self._sheet.judge("stack", is_right, f"{said}, the stop at line {place.get('line')}")
+        return len(frames)
 
     def _evaluate(self, debugger: Driven, values: dict[str, str]) -> None:
-        name = next((name for name in values if name.isidentifier()), None)
+        name = next((name for name in values if name.isidentifier() and name not in self._functions), None)
         if name is None or self._sheet.outcome("evaluate") != UNKNOWN:
             return
         self._sheet.expect("evaluate")
@@ -194,19 +202,15 @@ class Conformance:
         said = answer["data"].get("result", answer["data"].get("message"))
         self._sheet.judge("evaluate", said == values[name], f"{name} is {values[name]}, it says: {said}")
 
-    def _to_the_end(self, debugger: Driven) -> None:
-        self._sheet.expect("exited")
-        debugger.send("continue")
-        found: list[Event] = []
-        try:
-            while not found or found[-1]["event"] != "exited":
-                found.append(debugger.next())
-            code = found[-1]["data"].get("exitCode")
-            self._sheet.judge("exited", code == 0, f"the exit code is {code}")
-        finally:
-            has_output = any(event["event"] == "output" for event in found)
-            self._sheet.judge("output", has_output, "none came")
-            self._sheet.judge("clean", not debugger.strange, f"{debugger.strange[:1]}")
+    def _judge_end_of_program(self, debugger: Driven) -> None:
+        end = debugger.last("exited")
+        code = end["data"].get("exitCode") if end else None
+        said = f"the exit code is {code}" if end else "it has ended without a word"
+        self._sheet.judge("exited", code == 0, said)
+        self._sheet.judge("output", debugger.last("output") is not None, "none came")
+        self._sheet.judge(
+            "clean", not debugger.strange, f"{debugger.strange[0]!r} is no event" if debugger.strange else ""
+        )
 
     def _breakpoints(self) -> None:
         """At two lines that steps came to, one of which is cleared before it is reached."""
@@ -228,8 +232,7 @@ class Conformance:
                 stop = debugger.next("stopped", "exited")
             is_right = _reason(stop) == "breakpoint" and stop["data"].get("breakpointId") in ids
             self._sheet.judge("hit", is_right, f"{stop['data']}")
-            here = (stop["data"].get("location") or {}).get("line")
-            self._clear(debugger, lines[0] if here == lines[1] else lines[1])
+            self._clear(debugger, lines[0] if _place(stop).get("line") == lines[1] else lines[1])
 
     def _set(self, debugger: Driven, line: int) -> object:
         self._sheet.expect("breakpointSet")
@@ -250,8 +253,7 @@ class Conformance:
             stop = debugger.next("stopped", "exited")
         except Silence:  # it has ended without a word, which is judged elsewhere
             stop = {"event": "exited", "data": {}}
-        again = stop["data"].get("location", {}).get("line") == line
-        self._sheet.judge("gone", not again, f"it stopped at line {line}")
+        self._sheet.judge("gone", _place(stop).get("line") != line, f"it stopped at line {line}")
 
     # Errors.
 
@@ -346,12 +348,22 @@ class Conformance:
 
     def _capabilities(self) -> None:
         """What it says it can do besides, which nobody has to."""
-        debugger = Driven([*self._argv, self._file], os.path.dirname(self._file), self._patience)
+        debugger = Driven([*self._argv, self._file], self._patience)
         try:
             debugger.send("initialize", file=self._file, capabilities=list(CAPABILITIES))
             self.extensions = debugger.next("initialized")["data"].get("capabilities")
         finally:
             debugger.close()
+
+
+def _place(stop: Event) -> dict[str, Any]:
+    place = stop["data"].get("location")
+    return place if isinstance(place, dict) else {}
+
+
+def _rows(event: Event, name: str) -> list[dict[str, Any]]:
+    rows = event["data"].get(name)
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _reason(stop: Event) -> str | None:

@@ -27,17 +27,17 @@ class Silence(Exception):
 class Driven:
     """One debugger process. Events that nobody waited for stay to be looked at."""
 
-    def __init__(self, argv: list[str], folder: str, patience: float) -> None:
+    def __init__(self, argv: list[str], patience: float) -> None:
         self._patience = patience
         self.strange: list[str] = []
         """lines that are no events"""
         self.problems: list[str] = []
         """what is wrong with events, held against the document"""
         self._said: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-        self._has_closed = False
+        self._heard: dict[str, Event] = {}
+        self.has_closed = False
         self._process = subprocess.Popen(
             argv,
-            cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -68,7 +68,12 @@ class Driven:
         problem = check_event(event, extensions=False)
         if problem is not None:
             self.problems.append(f"{event.get('event')}: {problem}")
+        self._heard[str(event.get("event"))] = event
         self._said.put(event)
+
+    def last(self, name: str) -> Event | None:
+        """Of all that came, looked at or not."""
+        return self._heard.get(name)
 
     def send(self, name: str, /, **params: Any) -> None:
         self.write(encode(command(name, **params)))
@@ -90,13 +95,13 @@ class Driven:
         """The next of these events, or of all; others in between are passed over."""
         wanted = " or ".join(names) or "an event"
         deadline = time.monotonic() + (self._patience if patience is None else patience)
-        while not self._has_closed:
+        while not self.has_closed:
             try:
                 event = self._said.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 raise Silence(f"no {wanted} within {self._patience:g} s") from None
             if event is None:
-                self._has_closed = True
+                self.has_closed = True
             elif not names or event["event"] in names:
                 return event
         raise Silence(f"it closed its stdout instead of sending {wanted}")

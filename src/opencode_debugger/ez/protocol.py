@@ -339,7 +339,7 @@ EVENTS: dict[str, Event] = {
                     "string",
                     "why",
                     values=("step", "breakpoint", "entry"),
-                    more_values=("pause", "exception", "dataBreakpoint", "endOfRecording"),
+                    more_values=("pause", "exception", "dataBreakpoint"),
                 ),
                 LOCATION,
                 Field("breakpointId", "integer", "which breakpoint, if it was one", False),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.switch import is_native_source
@@ -22,7 +23,6 @@ QUIETLY = {"wait": False, "fields": ["location"]}
 STEPS = {"stepInto": "step_into", "stepOver": "step_over", "stepOut": "step_out"}
 BACK = {"stepBack": "step_back", "reverseContinue": "reverse_continue"}
 FILTERS = {"raised": "raised", "uncaught": "uncaught", "userUnhandled": "user_unhandled"}
-ACCESS = {"read": "read", "write": "write", "readWrite": "read_write"}
 EXTENSIONS = ("capabilities", "args")
 """Parameters by which a client shows that it knows more than the document."""
 ROWS = 1000
@@ -167,16 +167,26 @@ async def set_exception_breakpoints(door: Door, given: Params) -> None:
 
 async def set_data_breakpoint(door: Door, given: Params) -> None:
     access = given.get("access") or "write"
-    wish = {"expression": given["expression"], "access": ACCESS[access], "frame_id": given.get("frameIndex") or 0}
+    wish = {"expression": given["expression"], "access": access, "frame_id": given.get("frameIndex") or 0}
     answer = await door.call("set_data_breakpoint", **wish)
-    await door.tell(
-        "dataBreakpointSet", id=shapes.number(answer["id"]), expression=given["expression"], access=access
-    )
+    await door.tell("dataBreakpointSet", id=shapes.number(answer["id"]), expression=given["expression"], access=access)
 
 
 async def clear_data_breakpoint(door: Door, given: Params) -> None:
     """That it is gone is told as it is of one whose value has gone."""
-    await door.call("remove_data_breakpoints", data_breakpoint_id=f"dbp_{given['id']}")
+    with _numbered("BREAKPOINT_NOT_FOUND", f"There is no data breakpoint {given['id']}"):
+        await door.call("remove_data_breakpoints", data_breakpoint_id=f"dbp_{given['id']}")
+
+
+@contextlib.contextmanager
+def _numbered(code: str, message: str) -> Iterator[None]:
+    """Clients know things by their numbers."""
+    try:
+        yield
+    except RelayError as error:
+        if error.code != code:
+            raise
+        raise RelayError(code, message, suggestion="") from None
 
 
 # Looking.
@@ -230,7 +240,8 @@ async def add_watch(door: Door, given: Params) -> None:
 
 
 async def remove_watch(door: Door, given: Params) -> None:
-    await door.call("remove_watch", watch_id=f"w_{given['id']}")
+    with _numbered("WATCH_NOT_FOUND", f"There is no watch {given['id']}"):
+        await door.call("remove_watch", watch_id=f"w_{given['id']}")
     await door.tell("watchRemoved", id=given["id"])
 
 

@@ -29,9 +29,7 @@ def run(file: str | None, args: list[str]) -> int:
     return 0
 
 
-async def _serve(
-    reading: int, writing: int, session_id: str, found: Limits, file: str | None, args: list[str]
-) -> None:
+async def _serve(reading: int, writing: int, session_id: str, found: Limits, file: str | None, args: list[str]) -> None:
     door = Door(reading, writing, session_id, found, file, args)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

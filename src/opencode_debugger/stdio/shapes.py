@@ -11,7 +11,7 @@ from ..errors import RelayError
 Row = dict[str, Any]
 
 REASONS = {"step": "step", "breakpoint": "breakpoint", "entry": "entry", "exception": "exception", "pause": "pause"}
-REASONS |= {"data_breakpoint": "dataBreakpoint", "end_of_recording": "endOfRecording"}
+REASONS |= {"data_breakpoint": "dataBreakpoint"}
 DEFINED = frozenset({"module", "function", "type"})
 """Types of names in a Python module that are no variables to whoever reads it."""
 MODULE = "<module>"

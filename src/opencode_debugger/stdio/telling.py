@@ -59,9 +59,7 @@ class Telling:
             await self._breakpoint(body)
         elif kind == "data_breakpoint" and body["reason"] == "removed":
             gone = body["data_breakpoint"]
-            await self._door.tell(
-                "dataBreakpointCleared", id=shapes.number(gone["id"]), expression=gone["expression"]
-            )
+            await self._door.tell("dataBreakpointCleared", id=shapes.number(gone["id"]), expression=gone["expression"])
         elif kind == "input_requested" and self._door.is_extended:
             await self._door.tell("inputRequested", prompt=body["prompt"])
 
