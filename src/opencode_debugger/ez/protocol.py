@@ -133,7 +133,7 @@ COMMANDS: dict[str, Command] = {
             ("initialized",),
             (
                 Field("file", "string", "path of the program"),
-                Field("workingDir", "string", "folder in which it runs; its own if left out", False),
+                Field("workingDir", "string", "folder in which it runs; the debugger's own if left out", False),
                 Field("args", "string[]", "its arguments", False, True),
                 Field("capabilities", "string[]", "which extensions the client knows; may be empty", False, True),
             ),
@@ -159,9 +159,7 @@ COMMANDS: dict[str, Command] = {
         _step("stepInto", "Run the next statement, into functions that it calls."),
         _step("stepOver", "Run the next statement, over functions that it calls."),
         _step("stepOut", "Run until the current function has returned."),
-        Command(
-            "continue", "Run until the next breakpoint or the end of the program.", _STEP, (THREAD,), said="continue"
-        ),
+        Command("continue", "Run until the next breakpoint or the end of the program.", _STEP, said="continue"),
         Command(
             "setBreakpoint",
             "Set a breakpoint, or change the one at the same place.",
@@ -310,7 +308,7 @@ COMMANDS: dict[str, Command] = {
             "reverseContinue",
             "Go back to the last breakpoint, or to where recording began.",
             _STEP,
-            (THREAD,),
+            (),
             STOPPED,
             "go back",
             "reverse",
@@ -341,7 +339,7 @@ EVENTS: dict[str, Event] = {
                     "string",
                     "why",
                     values=("step", "breakpoint", "entry"),
-                    more_values=("pause", "exception", "dataBreakpoint", "endOfRecording"),
+                    more_values=("pause", "exception", "dataBreakpoint"),
                 ),
                 LOCATION,
                 Field("breakpointId", "integer", "which breakpoint, if it was one", False),
@@ -466,11 +464,11 @@ EVENTS: dict[str, Event] = {
 # Messages, and what is wrong with them.
 
 
-def command(name: str, **params: Any) -> dict[str, Any]:
+def command(name: str, /, **params: Any) -> dict[str, Any]:
     return {"type": "command", "command": name, "params": params}
 
 
-def event(name: str, **data: Any) -> dict[str, Any]:
+def event(name: str, /, **data: Any) -> dict[str, Any]:
     return {"type": "event", "event": name, "data": data}
 
 
