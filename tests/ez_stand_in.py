@@ -361,9 +361,9 @@ class Interpreter:
             self.calls.pop()
 
     def _flood(self, size: int) -> None:
-        line = b"the flood goes on and on, and so does this line of sixty-four..\n"
-        for _ in range(size // (len(line) * 1000)):
-            self._debugger.program_prints(line * 1000)
+        line = b"and the flood goes on " * 45 + b"and on\n"
+        for _ in range(size // (len(line) * 100)):
+            self._debugger.program_prints(line * 100)
 
 
 # The debugger.

@@ -30,7 +30,11 @@ EARLY = 0.15
 ENTRY = 2.0
 """Seconds for the stop at the first line; a debugger that knows none runs the program instead."""
 BROKEN = re.compile(r"pars(e|ing)|syntax|type check", re.IGNORECASE)
+UNABLE = re.compile(r"unknown command|cannot (step|continue|resume)|not started", re.IGNORECASE)
+"""What debuggers say to a command that lets the program go on, if they do not say to which."""
 LAST_WORDS = 500
+INSIDE = "OPENCODE_DEBUG_EZ_PROGRAM"
+"""In the environment of a debugger that we start: which one it is, and what it debugs."""
 UNCAUGHT = ("uncaught",)
 NO_EXCEPTIONS = "The debugger cannot stop on exceptions: it reports an error, and the program ends"
 
@@ -58,7 +62,10 @@ class EzAdapter(Data, Offered):
         """Its programs have none."""
 
     async def check_launch(self, spec: LaunchSpec) -> None:
-        debuggers.find(spec.debugger_path or self._path)
+        path = debuggers.find(spec.debugger_path or self._path)
+        if os.environ.get(INSIDE) == _inside(path, spec):
+            message = f"{path} does not debug {spec.target} itself: it asked for another debugger of the same kind"
+            raise RelayError("LAUNCH_FAILED", message, status=400, suggestion=debuggers.HOW_TO)
         refused = {"debug_subprocesses": spec.debug_subprocesses, "just_my_code": spec.just_my_code}
         refused |= {"tunnel_only": spec.tunnel_only, "core": bool(spec.core), "debugger": bool(spec.server)}
         refused |= {"python_args": bool(spec.interpreter_args), "stop_scope": spec.stop_scope == "thread"}
@@ -101,7 +108,7 @@ class EzAdapter(Data, Offered):
         path = debuggers.find(spec.debugger_path or self._path)
         arguments = ["--", *spec.args] if spec.args else []
         command = [path, "debugserver", spec.target, *arguments]
-        environment = program_environment(spec, self._session_id)
+        environment = {**program_environment(spec, self._session_id), INSIDE: _inside(path, spec)}
         try:
             self._program = Program(command, spec.cwd, environment, self._wrote, self._debugger_ended)
         except OSError as error:
@@ -138,7 +145,7 @@ class EzAdapter(Data, Offered):
         message = said or f"The debugger ended at once, with {status.signal or f'exit code {status.code}'}"
         if BROKEN.search(said) and self._spec is not None:
             return RelayError("LAUNCH_SYNTAX_ERROR", message, file=self._spec.target, exit_code=status.code)
-        return RelayError("LAUNCH_FAILED", message, exit_code=status.code, signal=status.signal)
+        return RelayError("LAUNCH_FAILED", message, status=400, exit_code=status.code, signal=status.signal)
 
     async def _stopped_by_itself(self) -> bool:
         """Some debuggers stop before they are told anything, after the first line has run."""
@@ -195,7 +202,8 @@ class EzAdapter(Data, Offered):
         try:
             await self._ask("start", self._launch_timeout, **params)
         except Refused as error:
-            raise RelayError("LAUNCH_FAILED", f"The debugger did not start the program: {error}") from error
+            message = f"The debugger did not start the program: {error}"
+            raise RelayError("LAUNCH_FAILED", message, status=400) from error
         except RelayError as error:
             if not self._is_over:  # else it has run to its end, and that is told
                 raise self._not_started(error) from error
@@ -255,7 +263,8 @@ class EzAdapter(Data, Offered):
     def _on_error(self, data: dict[str, Any]) -> None:
         """Of a command that nobody waits for, or of the program."""
         message, place, command = data["message"], data.get("location"), data.get("command")
-        if command in GOING or (command is None and place is None and self._is_running):
+        is_unnamed = command is None and place is None and self._announced is None
+        if command in GOING or (is_unnamed and UNABLE.search(message)):
             self._refused_to_go(message)
         where = f" ({self._absolute(place['file'])}:{place['line']})" if place else ""
         self._listener.on_log(0, f"{'Runtime error' if place else 'The debugger says'}: {message}{where}")
@@ -274,6 +283,8 @@ class EzAdapter(Data, Offered):
         self._send("input", text=text, eof=eof)
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        if any(rule.exceptions or rule.condition for rule in rules):
+            raise self._cannot("choose among exceptions", "Leave exceptions and condition out: it stops on all of them")
         if not await self._set_exceptions(rules) and any(rule.filters != UNCAUGHT for rule in rules):
             raise self._cannot("stop on exceptions", "Set a breakpoint on the line that fails")
 
@@ -284,3 +295,7 @@ class EzAdapter(Data, Offered):
         filters = {named.get(each, each) for rule in rules for each in rule.filters}
         await self._require("setExceptionBreakpoints", filters=sorted(filters))
         return True
+
+
+def _inside(path: str, spec: LaunchSpec) -> str:
+    return f"{path} {spec.target}"

@@ -72,6 +72,8 @@ class Looking(Talking):
         super()._reset()
         self._shows_call_sites = False
         """its stacks have where functions were called, and not where the program is"""
+        self._stacks: dict[tuple[Halt, int], list[dict[str, Any]] | None] = {}
+        """by stop and thread"""
 
     def _forget_places(self) -> None:
         self._frames.clear()
@@ -146,16 +148,22 @@ class Looking(Talking):
         return [_as_frame(at), *(_nameless(each) for each in listed)] if self._shows_call_sites else listed
 
     async def _listed(self, thread_id: int) -> list[dict[str, Any]] | None:
-        """One that cannot be had is no reason not to say where the program is."""
+        """Asked for once at each stop. One that cannot be had is no reason not to say where the program is."""
+        at = self._halt
+        if at is not None and (at, thread_id) in self._stacks:
+            return self._stacks[at, thread_id]
+        listed = None
         try:
             answer = await self._ask("getStackTrace", min(STACK, self._timeout), **self._whose(thread_id))
+            listed = list(answer["frames"])
         except Refused:
-            return None
+            pass
         except RelayError as error:
             if error.code != "DEBUGPY_TIMEOUT":
                 raise
-            return None
-        return list(answer["frames"])
+        if at is not None and at is self._halt and not self._is_running:
+            self._stacks[at, thread_id] = listed
+        return listed
 
     def _described(self, frame: dict[str, Any]) -> dict[str, Any]:
         path = self._absolute(frame["file"])
@@ -397,6 +405,7 @@ class Looking(Talking):
 def _failed(error: Exception, text: str) -> dict[str, Any]:
     said = str(error)[:ERROR_LIMIT]
     if isinstance(error, Malformed) or (isinstance(error, Refused) and SYNTAX.search(said)):
+        said = said.removeprefix("SyntaxError: ")
         return {"syntax_error": {"message": said, "line": 1, "offset": 1, "text": text[:500]}}
     more = {"beyond": True} if isinstance(error, Beyond) else {}
     return {"result": None, "type": None, "error": said, "traceback": None, **more}

@@ -6,6 +6,7 @@ Debuggers in the field give every breakpoint the same id, so that only its place
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -86,7 +87,8 @@ class Marks:
     async def _set_by_name(self, wanted: dict[str, DebuggerBreakpoint]) -> list[Bound]:
         for name in [name for name in self._ids if name not in wanted]:
             del self._ids[name]
-            await self._ask("clearBreakpoint", function=name)
+            with contextlib.suppress(Refused):
+                await self._ask("clearBreakpoint", function=name)
         return [await self._set_one(name) for name in wanted]
 
     async def _set_one(self, name: str) -> Bound:
@@ -104,7 +106,7 @@ class Marks:
             wanted = self._wanted()
             for place in [place for place in self._held if place not in wanted]:
                 self._fading.add(place)
-                await self._tell("clearBreakpoint", place)
+                await self._take_away(place)
                 del self._held[place]
             for place, condition in wanted.items():
                 if place not in self._held or self._held[place] != condition:
@@ -131,8 +133,13 @@ class Marks:
             self._fading.discard(place)
             return Bound(True, line)
         if (place[0], line) not in self._held:
-            await self._tell("clearBreakpoint", (place[0], line))  # nobody wants to stop there
+            await self._take_away((place[0], line))  # nobody wants to stop there
         return Bound(False, line)
+
+    async def _take_away(self, place: Place) -> None:
+        """One that the debugger does not know is gone too."""
+        with contextlib.suppress(Refused):
+            await self._tell("clearBreakpoint", place)
 
     async def _tell(self, command: str, place: Place, **more: Any) -> dict[str, Any]:
         real, line = place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,8 @@ QUIET = 0.05
 """Seconds without a stop after which a debugger that stops by itself is taken to wait."""
 KINDS = {"next": "stepOver", "stepIn": "stepInto", "stepOut": "stepOut"}
 REASONS = {"dataBreakpoint": "data_breakpoint", "endOfRecording": "end_of_recording"}
+RAISED = re.compile(r"Condition raised (.*)", re.DOTALL)
+"""What a stop says when its condition could not be judged."""
 ONE_THREAD = "This debugger lets all threads of a program go on together"
 
 
@@ -71,6 +74,7 @@ class Stopping(Looking):
             data.get("dataBreakpointId"),
             data.get("text"),
         )
+        self._stacks.clear()
         self._marks.learn(halt.path)
         self._is_running = False
         self._forget_places()
@@ -115,7 +119,7 @@ class Stopping(Looking):
         numbers: list[int] = []
         if reason == "breakpoint" or (is_first and reason in ("entry", "step")):
             numbers = self._marks.at(halt.path, halt.line, halt.breakpoint_id)
-        stopping = [number for number in numbers if number != VISIT and await self._wants_stop(number, frames)]
+        stopping = [number for number in numbers if number != VISIT and await self._wants_stop(number, halt, frames)]
         if self._halt is not halt:
             return
         is_pausing = self._is_pausing
@@ -144,17 +148,16 @@ class Stopping(Looking):
 
     # What breakpoints want.
 
-    async def _wants_stop(self, number: int, frames: Frames) -> bool:
+    async def _wants_stop(self, number: int, halt: Halt, frames: Frames) -> bool:
         rule = self._marks.rules.get(number)
         if rule is None:
             return True
         if rule.bp.condition:
-            answer = await self._short(frames, rule.bp.condition)
-            problem = problem_of(answer)
+            holds, problem = await self._holds(rule.bp.condition, halt, frames)
             if problem is not None:
                 self._listener.on_condition_error(number, problem, False)
                 return True
-            if not is_true(answer["result"]):
+            if not holds:
                 return False
         if not rule.count():
             return False
@@ -164,6 +167,15 @@ class Stopping(Looking):
         self._listener.on_hits({number: rule.hits})
         self._listener.on_log(number, text)
         return False
+
+    async def _holds(self, condition: str, halt: Halt, frames: Frames) -> tuple[bool, str | None]:
+        """Whether a condition does, or why it cannot be said. A debugger with conditions of its own has judged it."""
+        if self._marks.has_conditions:
+            found = RAISED.match(halt.text or "")
+            return True, found[1] if found else None
+        answer = await self._short(frames, condition)
+        problem = problem_of(answer)
+        return problem is None and is_true(answer["result"]), problem
 
     async def _short(self, frames: Frames, expression: str) -> dict[str, Any]:
         return await self._evaluated(frames[0]["id"], expression.strip(), LONGEST_LOG, self._timeout)

@@ -35,7 +35,7 @@ class Refused(Exception):
         return ABSENT.search(str(self)) is not None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Halt:
     """A stop as the debugger tells it."""
 
