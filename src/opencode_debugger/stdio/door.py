@@ -60,6 +60,7 @@ class Door:
         self.is_stepping = False
         self.stops_on_uncaught = True
         self.is_ending = False
+        self._tells_end = False
         self.launch: dict[str, Any] = {}
         self.telling = asyncio.Lock()
         """held by whoever answers a command that makes things happen, so that they are told after it"""
@@ -88,6 +89,8 @@ class Door:
         await self._finish()
 
     def end(self) -> None:
+        """On request."""
+        self._tells_end = True
         self._done.set()
 
     def program_ended(self) -> None:
@@ -98,7 +101,7 @@ class Door:
     async def _finish(self) -> None:
         self._reader.pause()
         self.is_ending = True
-        is_over = self.state is State.ENDED
+        tells_end = self._tells_end or self.state is not State.ENDED
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -107,7 +110,7 @@ class Door:
         if self._session is not None:
             await self._session.end("terminated", grace=GRACE)
             await self._end_following(self._session)
-        if not is_over:
+        if tells_end:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FAREWELL):
                     await self.tell("terminated")
@@ -174,7 +177,7 @@ class Door:
 
     async def _perform(self, item: Item) -> None:
         if item is END_OF_INPUT:
-            self.end()
+            self._done.set()
         elif item.problem is not None or item.name is None:
             await self._fail(item.name, item.problem or "")
         elif (reason := refusal(item.name, self.state)) is not None:

@@ -21,6 +21,8 @@ LOOK = 0.1
 MERGED = 32 * 1024
 """Characters of output in one event, where more comes than is taken."""
 BUDGET = 100_000
+MOST_LEFT = 20
+"""Functions without source that one step leaves again."""
 UNCAUGHT = "unhandled"
 STEPS = ("step", "breakpoint")
 """Reasons of a stop at which a step can end."""
@@ -31,6 +33,9 @@ class Telling:
         self._door = door
         self._session = session
         self.has_told_end = False
+        self._has_source = False
+        """whether the last stop was in a file"""
+        self._left = 0
 
     async def follow(self) -> None:
         """Until the program has ended, and that is told."""
@@ -69,12 +74,26 @@ class Telling:
         door = self._door
         if body["reason"] == "exception" and not await self._failed(body):
             return
+        if body["reason"] == "step" and not (body["location"] or {}).get("path") and await self._leaves():
+            return
+        self._has_source, self._left = bool((body["location"] or {}).get("path")), 0
         door.hold()  # what is said about a stop comes before anything that is asked about it
         door.state = State.STOPPED
         was_step, door.is_stepping = door.is_stepping, False
         await door.tell("stopped", **self._stop(body))
         await self._values(was_step and body["reason"] in STEPS)
         door.release()
+
+    async def _leaves(self) -> bool:
+        """A step from code that can be shown into code that cannot goes on, out of that again."""
+        if not self._has_source or not self._door.is_stepping or self._left >= MOST_LEFT:
+            return False
+        self._left += 1
+        try:
+            await self._door.call("step_out", wait=False, fields=["location"])
+        except RelayError:
+            return False
+        return True
 
     async def _failed(self, body: dict[str, Any]) -> bool:
         """Tells of an exception that ends the program; whether the client wants to look before that."""
