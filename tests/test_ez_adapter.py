@@ -14,6 +14,8 @@ from native import Builder
 from relays import Api, Relay, Session, line_of, meanwhile, refusal
 from test_spec_clients import check_basic, run
 
+from opencode_debugger.adapters.ez.hearing import Hearing
+
 STAND_IN = Path(__file__).parent / "ez_stand_in.py"
 Write = Callable[..., Path]
 
@@ -321,6 +323,24 @@ def test_hundred_megabytes_of_output_do_not_hold_up_the_session(session: Session
     assert page["dropped"] > 40_000
     assert page["entries"][0]["output"] == "and the flood goes on " * 45 + "and on\n"
     assert session.resume()["exit_code"] == 0
+
+
+def test_messages_are_found_however_they_are_cut_into_pieces() -> None:
+    stopped = (
+        b'{"type":"event","event":"stopped","data":{"reason":"step","location":{"file":"a.ez","line":3,"column":1}}}'
+    )
+    pieces = [b"text\n", stopped + b"\n", b"no end ", stopped + b"\r\n", b'{"type":"event"}\n{"data":1} ']
+    pieces += [b'{ "type" : "event" , "event" : "started" }\n', b'\xff{"type":"event","event":"exit', b"\nlast"]
+    whole = b"".join(pieces)
+    for size in range(1, 60):
+        events: list[str] = []
+        printed = bytearray()
+        hearing = Hearing(lambda name, data, events=events: events.append(name), printed.extend)
+        for at in range(0, len(whole), size):
+            hearing.feed(whole[at : at + size])
+        hearing.end()
+        assert events == ["stopped", "stopped", "started"]
+        assert bytes(printed) == pieces[0] + pieces[2] + pieces[4] + pieces[6] + pieces[7]
 
 
 # Stopping it.

@@ -13,6 +13,8 @@ from .settings import Limits
 SERVERS = {"gdbserver": "gdb", "lldb-server": "lldb"}
 """Debug servers, and whose they are."""
 NATIVE = ("gdb", "lldb")
+FILES = ("file", "program")
+"""Kinds of launches whose target is a file."""
 ELF = b"\x7fELF"
 
 
@@ -42,13 +44,11 @@ def find_program(program: str, folder: str) -> str:
     return path
 
 
-def adapter_for_launch(
-    adapter: str | None, server: str | None, target: str, is_native_program: bool, limits: Limits
-) -> str:
+def adapter_for_launch(adapter: str | None, server: str | None, kind: str, target: str, limits: Limits) -> str:
     adapter = _with_server(adapter, server)
-    if adapter == "ez" or (adapter is None and is_ez(target)):
+    if adapter == "ez" or (adapter is None and kind in FILES and is_ez(target)):
         return "ez"
-    if is_native_program:
+    if kind == "program":
         if adapter == "debugpy":
             message = "debugpy debugs Python, and this is a native program"
             raise invalid_parameter("adapter", adapter, message, 'Leave adapter out, or use "gdb" or "lldb"')

@@ -313,10 +313,10 @@ def launch_spec(
             env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
         ),
         removed=ACTIVATED if environment else (),
-        adapter=adapter_for_launch(adapter or config.adapter, debugger, target, kind == "program", config.limits),
+        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind, target, config.limits),
         server=debugger,
         core=_find_core(core, folder) if core is not None else None,
-        debugger_path=debugger_path,
+        debugger_path=_find_debugger(debugger_path, folder),
         tunnel_only=tunnel_only,
     )
     if debugger_path is not None and spec.adapter != "ez":
@@ -350,6 +350,11 @@ def _check_native(spec: LaunchSpec) -> None:
         raise RelayError(
             "NOT_SUPPORTED", f"{name} is for Python programs", parameter=name, suggestion=f"Launch without {name}"
         )
+
+
+def _find_debugger(path: str | None, folder: str) -> str | None:
+    """A path, or the name of a command."""
+    return os.path.join(folder, os.path.expanduser(path)) if path and os.sep in path else path
 
 
 def _find_core(core: str, folder: str) -> str:

@@ -161,18 +161,19 @@ class EzAdapter(Data, Offered):
 
     async def _take_over(self, spec: LaunchSpec, breakpoints: Groups) -> None:
         """It waits already: to start it would be a step."""
-        halt = self._halt
-        assert halt is not None
+        known = len(self._early)
         await self._set_all(breakpoints)
+        if len(self._early) > known:
+            await self._calm()
         self._warn_of_passed(self._early[:-1], breakpoints, spec)
         self._is_starting = False
-        if self._is_over:
+        halt = self._halt
+        if halt is None or self._is_over:
             return
-        await self.stack(halt.thread_id)
         if spec.stop_on_entry:
             self._tell("entry", halt, [], 1)
         else:
-            self._spawn(self._judge(halt))
+            self._spawn(self._judge_now(halt))
 
     async def _enter(self, spec: LaunchSpec, breakpoints: Groups) -> None:
         """By the document, a program without breakpoints stops at its first line."""

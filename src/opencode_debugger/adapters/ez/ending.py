@@ -11,8 +11,10 @@ from ...errors import RelayError
 from ..processes import ExitStatus, end_others
 from .stopping import Stopping
 
-LAST_WORDS = 0.5
-"""Seconds for a debugger whose program has ended, or that says that it is done, to go by itself."""
+LAST_WORDS = 0.1
+"""Seconds in which what a program wrote may still come, when its debugger has said that it has ended."""
+LEAVING = 0.5
+"""Seconds for a debugger that says that it is done, or whose program has ended, to go by itself."""
 TERM = 0.5
 """Seconds for one that was told to go by a signal."""
 RUN_ON = "The program lives in its debugger, which cannot let it go"
@@ -25,20 +27,24 @@ class Ending(Stopping):
 
     def _on_exited(self, data: dict[str, Any]) -> None:
         self._exit_code = data["exitCode"]
-        self._spawn(self._wind_up())
+        self._spawn(self._program_ended(ExitStatus.of(self._exit_code)))
+
+    async def _program_ended(self, status: ExitStatus) -> None:
+        assert self._program is not None
+        await asyncio.wait([self._program.ended], timeout=LAST_WORDS)
+        self.drain()
+        self._finish(lambda: self._listener.on_exit(status))
 
     def _on_terminated(self, data: dict[str, Any]) -> None:
-        self._spawn(self._wind_up())
+        self._spawn(self._leave_off())
 
-    async def _wind_up(self) -> None:
-        """The debugger has said its last word; what it does not do by itself is done for it."""
-        program = self._program
-        if program is None:
-            return
-        await asyncio.wait([program.ended], timeout=LAST_WORDS)
-        if program.is_alive:
+    async def _leave_off(self) -> None:
+        """Some say that they are done, and run on."""
+        assert self._program is not None
+        await asyncio.wait([self._program.ended], timeout=LEAVING)
+        if self._program.is_alive:
             self._is_ending = True
-            await program.end(TERM)
+            await self._program.end(TERM)
 
     def _debugger_ended(self, status: ExitStatus) -> None:
         """Of its own accord, which is the end of the program too; or before it was done."""
@@ -67,9 +73,13 @@ class Ending(Stopping):
         self._sweeping = asyncio.get_running_loop().create_task(self._sweep())
 
     async def _sweep(self) -> None:
-        """Whatever else the session left."""
-        if self._program is not None:
-            await self._program.end(0)
+        """The debugger goes, and whatever else the session left."""
+        program = self._program
+        if program is not None and program.is_alive:
+            with contextlib.suppress(RelayError):
+                self._send("terminate")
+            await asyncio.wait([program.ended], timeout=LEAVING)
+            await program.end(TERM)
         await end_others(self._session_id)
 
     def settle(self) -> None:

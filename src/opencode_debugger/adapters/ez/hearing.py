@@ -35,8 +35,22 @@ class Hearing:
         self._longest = longest
         self._begun = bytearray()
         """of a line that may hold a message, from where that begins"""
+        self._waiting: list[bytes] = []
+        self._is_busy = False
 
     def feed(self, data: bytes) -> None:
+        """In order: whoever hears a message may be the one who feeds the next."""
+        self._waiting.append(data)
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            while self._waiting:
+                self._take(self._waiting.pop(0))
+        finally:
+            self._is_busy = False
+
+    def _take(self, data: bytes) -> None:
         if self._begun and b"\n" not in data:
             self._begun += data
             if len(self._begun) > self._longest:

@@ -20,8 +20,9 @@ from .texts import is_true
 
 LONGEST_LOG = 10_000
 """characters of a log message"""
-QUIET = 0.05
+QUIET = 0.1
 """Seconds without a stop after which a debugger that stops by itself is taken to wait."""
+MOST_STIRS = 20
 KINDS = {"next": "stepOver", "stepIn": "stepInto", "stepOut": "stepOut"}
 REASONS = {"dataBreakpoint": "data_breakpoint", "endOfRecording": "end_of_recording"}
 RAISED = re.compile(r"Condition raised (.*)", re.DOTALL)
@@ -94,27 +95,30 @@ class Stopping(Looking):
         self._listener.on_stopped(event)
 
     async def _judge(self, halt: Halt) -> None:
+        if self._is_first and self._announced is None and halt.reason in ("step", "entry"):
+            await self._calm()
+        await self._judge_now(halt)
+
+    async def _judge_now(self, halt: Halt) -> None:
         """Whether anybody is told of a stop; else the program goes on."""
+        if self._halt is not halt or self._is_over:
+            return
         try:
-            if self._is_first and self._announced is None and halt.reason in ("step", "entry"):
-                await self._calm()
-            if self._halt is halt and not self._is_over:
-                await self._decide(halt)
+            await self._decide(halt, self._is_first)
         except (RelayError, Refused):
-            if not self._is_over and self._halt is halt:
+            if self._halt is halt and not self._is_over:
                 self._tell(REASONS.get(halt.reason, halt.reason), halt, [])
 
     async def _calm(self) -> None:
         """Some debuggers stop more than once before they wait."""
         with contextlib.suppress(TimeoutError):
-            while not self._is_over:
+            for _ in range(MOST_STIRS):
                 self._stirred.clear()
                 async with asyncio.timeout(QUIET):
                     await self._stirred.wait()
 
-    async def _decide(self, halt: Halt) -> None:
+    async def _decide(self, halt: Halt, is_first: bool) -> None:
         reason = halt.reason
-        is_first, self._is_first = self._is_first, False
         frames = await self.stack(halt.thread_id)
         numbers: list[int] = []
         if reason == "breakpoint" or (is_first and reason in ("entry", "step")):
@@ -122,6 +126,7 @@ class Stopping(Looking):
         stopping = [number for number in numbers if number != VISIT and await self._wants_stop(number, halt, frames)]
         if self._halt is not halt:
             return
+        self._is_first = False
         is_pausing = self._is_pausing
         if is_pausing:
             await self._marks.nowhere()
