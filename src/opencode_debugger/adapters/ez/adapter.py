@@ -36,6 +36,7 @@ LAST_WORDS = 500
 INSIDE = "OPENCODE_DEBUG_EZ_PROGRAM"
 """In the environment of a debugger that we start: which one it is, and what it debugs."""
 UNCAUGHT = ("uncaught",)
+ALL_EXCEPTIONS = "The debugger cannot choose among exceptions: it stops on all of them"
 NO_EXCEPTIONS = "The debugger cannot stop on exceptions: it reports an error, and the program ends"
 
 
@@ -82,6 +83,8 @@ class EzAdapter(Data, Offered):
         await self._introduce(spec)
         if not await self._set_exceptions(stop_on) and any(rule.filters != UNCAUGHT for rule in stop_on):
             self.warnings.append(NO_EXCEPTIONS)
+        elif any(rule.exceptions or rule.condition for rule in stop_on):
+            self.warnings.append(ALL_EXCEPTIONS)
         if await self._stopped_by_itself():
             await self._take_over(spec, breakpoints)
         elif spec.stop_on_entry and not self._announced:
@@ -195,7 +198,7 @@ class EzAdapter(Data, Offered):
         if self._announced is None:
             await self._start()
         else:
-            self._is_first = False
+            self._is_first = not spec.stop_on_entry
             await self._start(stopOnEntry=spec.stop_on_entry)
 
     async def _start(self, **params: Any) -> None:

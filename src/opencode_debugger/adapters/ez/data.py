@@ -9,7 +9,7 @@ from ..base import Bound, DataBreakpoint, Frames, Go
 from ..offered import INSTEAD
 from ..rules import Count
 from .ending import Ending
-from .looking import RESTART
+from .evaluating import RESTART
 from .stopping import problem_of
 from .talking import Halt, Refused
 from .texts import is_true

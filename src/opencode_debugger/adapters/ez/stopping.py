@@ -13,7 +13,8 @@ from ..base import Bound, DebuggerBreakpoint, Frames, Go, Listener, StopEvent
 from ..journeys import Journey, Journeys
 from ..offered import INSTEAD
 from ..rules import Rule, formatted
-from .looking import MAIN, Looking
+from .evaluating import Evaluating
+from .looking import MAIN
 from .marks import VISIT, Marks
 from .talking import Halt, Refused
 from .texts import is_true
@@ -41,7 +42,7 @@ class Step:
     """by a breakpoint in what it calls, at which nobody wants to stop"""
 
 
-class Stopping(Looking):
+class Stopping(Evaluating):
     def __init__(
         self, session_id: str, listener: Listener, timeout: float, launch_timeout: float, path: str | None
     ) -> None:
