@@ -150,9 +150,11 @@ class Door:
             self._reader.resume()
 
     def _next(self) -> Item | None:
-        """In order; but while a step is under way only what cannot wait for its end."""
+        """In order; but while a step is under way only what cannot wait for its end, and while a stop is told none."""
         if not self._is_held:
             return self._items.popleft() if self._items else None
+        if self.state is not State.RUNNING:
+            return None
         found = next((item for item in self._items if item.name in AT_ONCE), None)
         if found is not None:
             self._items.remove(found)
