@@ -49,8 +49,8 @@ class StubRelay:
         self.last = ("create_session", options)
         return b'{"session_id":"sess_1","status":"created","created_at":"2026-01-13T10:30:00.000Z"}'
 
-    async def list_processes(self, filter: str | None, offset: int, limit: int) -> bytes:
-        self.last = ("list_processes", {"filter": filter, "offset": offset, "limit": limit})
+    async def list_processes(self, filter: str | None, kind: str, offset: int, limit: int) -> bytes:
+        self.last = ("list_processes", {"filter": filter, "kind": kind, "offset": offset, "limit": limit})
         return b'{"items":[],"total":0,"offset":0,"limit":100,"has_more":false}'
 
     async def import_session(self, given: dict[str, Any]) -> bytes:

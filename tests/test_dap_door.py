@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from dap_client import Dap, Failed, soon
+from native import Builder
 from relays import Session, line_of
 
 PROGRAM = """
@@ -368,3 +370,66 @@ def test_code_that_is_in_no_file_can_be_read(session: Session) -> None:
         dap.ready()
         source = dap.stack(dap.event("stopped")["threadId"])[0]["source"]
         assert dap.request("source", **source)["content"] == "x = 1\ny = x + 1\n"
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_an_editor_attaches_to_a_native_program(session: Session, build: Builder, adapter: str) -> None:
+    built = build("tour")
+    session.break_at(built.source, "add")
+    session.launch(program=str(built.program), adapter=adapter)
+    with Dap.of(session) as dap:
+        dap.attach()
+        lines = [{"line": built.line("print")}]
+        (bp,) = dap.request("setBreakpoints", source={"path": str(built.source)}, breakpoints=lines)["breakpoints"]
+        assert (bp["verified"], bp["line"]) == (True, built.line("print"))
+        dap.ready()
+        thread = dap.event("stopped", reason="breakpoint")["threadId"]
+        frames = dap.stack(thread)
+        assert [frame["name"] for frame in frames[:2]] == ["add", "main"]
+        assert dap.locals(frames[0]["id"])["sum"]["value"] == "0"
+        corner = dap.locals(frames[1]["id"])["corner"]
+        inside = dap.request("variables", variablesReference=corner["variablesReference"])["variables"]
+        assert [(row["name"], row["value"]) for row in inside] == [("x", "3"), ("y", "2.5")]
+        assert dap.request("evaluate", expression="counter + 1", frameId=frames[0]["id"])["result"] == "41"
+        dap.request("next", threadId=thread)
+        dap.event("stopped", reason="step")
+        session.delete("/breakpoints/bp_1")
+        dap.request("continue", threadId=thread)
+        stopped = dap.event("stopped", reason="breakpoint")
+        assert dap.stack(stopped["threadId"])[0]["line"] == built.line("print")
+        dap.request("continue", threadId=thread)
+        assert "total 55" in dap.output("line one")
+        assert dap.event("exited") == {"exitCode": 3}
+        dap.event("terminated")
+
+
+def test_an_editor_looks_below_the_source_and_goes_back(session: Session, build: Builder) -> None:
+    built = build("tour")
+    session.break_at(built.source, "loop")
+    session.launch(program=str(built.program), adapter="gdb")
+    session.post("/record")
+    with Dap.of(session) as dap:
+        capabilities = dap.attach()
+        assert capabilities["supportsStepBack"] and capabilities["supportsDataBreakpoints"]
+        dap.ready()
+        thread = dap.event("stopped", reason="breakpoint")["threadId"]
+        frame = dap.stack(thread)[0]
+        address = frame["instructionPointerReference"]
+        code = dap.request("disassemble", memoryReference=address, instructionCount=3)["instructions"]
+        assert int(code[0]["address"], 16) == int(address, 16) and len(code) == 3
+        squares = dap.request("evaluate", expression="(long)&squares[3]", frameId=frame["id"])["result"]
+        memory = dap.request("readMemory", memoryReference=hex(int(squares)), count=4)
+        assert base64.b64decode(memory["data"]) == b"\x09\0\0\0"
+        dap.request("writeMemory", memoryReference=hex(int(squares)), data=base64.b64encode(b"\x07").decode())
+        assert dap.request("evaluate", expression="squares[3]", frameId=frame["id"])["result"] == "7"
+        info = dap.request("dataBreakpointInfo", name="total", frameId=frame["id"])
+        watched = dap.request("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"]}])["breakpoints"]
+        assert watched == [{"verified": True}]
+        dap.request("setDataBreakpoints", breakpoints=[])
+        assert session.get("/data-breakpoints")["total"] == 0
+        dap.request("stepIn", threadId=thread)
+        dap.event("stopped", reason="step")
+        assert dap.stack(thread)[0]["name"] == "add"
+        dap.request("stepBack", threadId=thread)
+        dap.event("stopped", reason="breakpoint")
+        assert dap.stack(thread)[0]["name"] == "main"

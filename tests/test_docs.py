@@ -37,26 +37,35 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-def test_what_the_readme_tells_to_paste_prints_what_it_says(relay: Relay, tmp_path: Path) -> None:
-    text = "".join(section(title) for title in SECTIONS)
+def pasted(text: str, relay: Relay, folder: Path) -> str:
+    """What a page's commands print, which is what it says that they do, in that order."""
     script = "set -eu\n" + "".join(blocks(text, "bash"))
     assert "127.0.0.1:5679" in script
     done = subprocess.run(
         ["bash", "-c", script.replace("127.0.0.1:5679", f"127.0.0.1:{relay.port}").replace('"$2"', '"${2-}"')],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "NO_PROXY": "127.0.0.1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert re.search(r"^session: sess_[0-9a-f]{8}$", done.stdout, flags=re.MULTILINE)
     assert '"success":false' not in done.stdout
     at = 0
     for promised in "".join(blocks(text, "text")).splitlines():
         found = done.stdout.find(promised, at)
         assert found >= 0, f"{promised}\nis not in, or not in this order:\n{done.stdout}"
         at = found
+    return done.stdout
+
+
+def test_what_the_readme_tells_to_paste_prints_what_it_says(relay: Relay, tmp_path: Path) -> None:
+    printed = pasted("".join(section(title) for title in SECTIONS), relay, tmp_path)
+    assert re.search(r"^session: sess_[0-9a-f]{8}$", printed, flags=re.MULTILINE)
+
+
+def test_the_crash_of_a_native_program_is_walked_through_as_printed(relay: Relay, tmp_path: Path) -> None:
+    pasted((ROOT / "docs" / "native.md").read_text(encoding="utf-8"), relay, tmp_path)
 
 
 def test_the_readme_starts_with_the_two_commands() -> None:

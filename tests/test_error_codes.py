@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 from relays import Api, ApiError, Relay, Session, free_port, line_of, refusal
+from sockets import debug_of
 from stub_relay import served
 
 from opencode_debugger.errors import CATALOGUE
@@ -628,6 +629,17 @@ def test_a_token_that_is_not_one_is_not_accepted(api: Api) -> None:
     answer = api.http.get("/sessions", headers={"Authorization": "Bearer ocdb_made-up"})
     error = provoke(401, "UNAUTHORIZED", answered, answer)
     assert "opencode-debugger token create" in error.details["suggestion"]
+
+
+def test_more_commands_than_are_carried_out_at_once_are_too_many(relay: Relay, session: Session) -> None:
+    session.launch(code="import time\ntime.sleep(1000)", wait=False)
+    with debug_of(relay, session, kinds="stopped") as socket:
+        for _ in range(17):
+            socket.send({"action": "report", "wait": 60})
+        error = socket.until("error")["payload"]
+    assert error["code"] == "TOO_MANY_COMMANDS"
+    assert "Send it again" in error["details"]["suggestion"]
+    PROVOKED.add(error["code"])
 
 
 def test_every_code_of_the_catalogue_was_provoked(request: pytest.FixtureRequest) -> None:

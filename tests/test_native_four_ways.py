@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from native import Builder, Native, core_of
 from relays import Api, Session, refusal
@@ -220,6 +221,24 @@ def depth(frames: list[dict[str, Any]], function: str) -> int:
     return next(frame["id"] for frame in frames if frame["name"] == function)
 
 
+def test_a_program_that_is_let_go_runs_on_and_keeps_its_output(
+    session: Session, build: Builder, way: dict[str, str]
+) -> None:
+    slow = build("slow")
+    session.break_at(slow.source, "count")
+    assert launch(session, slow, way)["stop_reason"] == "breakpoint"
+    process = psutil.Process(session.get()["pid"])
+    try:
+        assert session.post("/detach")["detached"]
+        with pytest.raises(psutil.TimeoutExpired):
+            process.wait(0.7)  # nobody ends it when the debugger and its server are gone
+        session.delete()
+        assert process.is_running()
+        assert process.status() in (psutil.STATUS_SLEEPING, psutil.STATUS_RUNNING)
+    finally:
+        process.kill()
+
+
 @pytest.mark.parametrize("adapter", ["gdb", "lldb"])
 def test_a_running_process_is_attached_to_and_let_go(api: Api, build: Builder, adapter: str) -> None:
     slow = build("slow")
@@ -259,3 +278,11 @@ def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, ad
     refusal(400, "NOT_SUPPORTED", session.resume)
     refusal(400, "NOT_SUPPORTED", session.step)
     assert session.get("/status")["status"] == "paused"
+    assert "warnings" not in stop
+
+    tour = build("tour")
+    with session.api.session() as other:
+        options = {"program": str(tour.program), "adapter": adapter}
+        refusal(400, "LAUNCH_FAILED", other.launch, core=str(crash.program), **options)
+        stop = other.launch(core=str(core_of(crash)), **options)
+        assert "is of crash, not of tour" in stop["warnings"][0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,15 @@ from typing import Any
 import psutil
 import pytest
 from native import Builder, Native
-from relays import Api, Relay, Session, refusal
+from relays import RUN_ID, RUN_MARKER, Api, Relay, Session, free_port, refusal
 from targets import wait_until
 
+from opencode_debugger.adapters.debugpy.ports import Sockets
 from opencode_debugger.adapters.native import lldb_program
 from opencode_debugger.adapters.native.lldb_looking import short_name
 from opencode_debugger.errors import RelayError
 
+OURS = {**os.environ, RUN_MARKER: RUN_ID}
 LLDB = {"adapter": "lldb"}
 BOTH = [{"adapter": "lldb"}, {"debugger": "lldb-server"}]
 
@@ -71,6 +75,7 @@ def test_without_lldb_a_launch_says_what_to_install(build: Builder, tmp_path: Pa
 
 def test_names_of_functions_are_without_their_parameters() -> None:
     assert short_name("main") == "main"
+    assert short_name("::helper(const Parcel &)") == "helper"
     assert short_name("Square::area() const") == "Square::area"
     assert short_name("f(void (*)(int), std::vector<A, B<C>> const&)") == "f"
     assert short_name("ns::Made<A>::type ns::make<A, int&>(int&)") == "ns::make<A, int&>"
@@ -138,7 +143,7 @@ def test_a_step_goes_past_breakpoints_that_do_not_stop_and_is_over_when_another_
 
 def test_paths_with_quotes_and_spaces(session: Session, build: Builder, tmp_path: Path) -> None:
     calls = build("calls")
-    folder = tmp_path / "it's \"odd\" `here` $HOME"
+    folder = tmp_path / 'it\'s "odd" `here` $HOME'
     folder.mkdir()
     source = Path(shutil.copy(calls.source, folder / "calls (1).c"))
     odd = Builder(folder)("calls", source=source)
@@ -158,6 +163,31 @@ def test_a_stripped_program_says_so_and_stops_at_its_first_instruction(session: 
     shown = session.get("/disassembly", count=2)["instructions"]
     assert [row["is_current"] for row in shown] == [True, False]
     assert session.resume()["exit_code"] == 42
+
+
+def test_a_program_under_a_server_elsewhere_is_attached_to(session: Session, build: Builder) -> None:
+    slow, port = build("slow"), free_port()
+    refused = refusal(502, "ATTACH_REFUSED", session.post, "/attach", {"port": port, "debugger": "lldb-server"})
+    assert "lldb-server gdbserver HOST:PORT -- PROGRAM" in refused.details["suggestion"]
+    session.break_at(slow.source, "count")
+    command = [lldb_program.find_server(None), "gdbserver", f"127.0.0.1:{port}", "--", str(slow.program)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=OURS)
+    try:
+        wait_until(lambda: Sockets().has_listener(port))
+        wanted = {"port": port, "debugger": "lldb-server", "program": str(slow.program), "wait": 20}
+        stop = session.post("/attach", wanted)
+        assert (stop["stop_reason"], line(stop)) == ("breakpoint", slow.line("count"))
+        assert session.post("/terminate")["signal"] == "SIGTERM"
+        assert server.wait(10) == 0
+    finally:
+        server.kill()
+
+
+def test_who_does_not_answer_as_a_server_does_is_given_up(session: Session) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        wanted = {"port": silent.getsockname()[1], "debugger": "lldb-server", "connect_timeout": 1}
+        refusal(504, "ATTACH_TIMEOUT", session.post, "/attach", wanted)
+    assert session.get("/status")["status"] == "created"
 
 
 @pytest.mark.parametrize("way", BOTH, ids=["lldb", "lldb-server"])

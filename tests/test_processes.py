@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from native import Builder
 from relays import Api, Relay, Session, pythons, refusal
 from targets import Target, attach, listening, running
 
@@ -121,6 +123,19 @@ def test_pages_and_a_filter(api: Api, program: Write) -> None:
         assert api.get("/processes", filter="no such program anywhere")["items"] == []
         everything = list(listed(api))
         assert everything == sorted(everything)
+
+
+def test_native_programs_are_listed_when_asked_for(api: Api, build: Builder, tmp_path: Path) -> None:
+    slow = build("slow")
+    with subprocess.Popen([slow.program, "unusual argument"], stdout=subprocess.DEVNULL) as process:
+        try:
+            assert process.pid not in listed(api)
+            found = listed(api, kind="native", filter="unusual argument")
+            assert list(found) == [process.pid] and process.pid in listed(api, kind="all")
+            item = found[process.pid]
+            assert (item["name"], item["interpreter"], item["attachable"]) == ("slow", None, True)
+        finally:
+            process.kill()
 
 
 def test_a_long_command_is_cut(api: Api, program: Write) -> None:

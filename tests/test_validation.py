@@ -211,7 +211,7 @@ def test_thread_in_the_path_is_continued(door: Door) -> None:
 @pytest.mark.parametrize(
     ("path", "operation", "params"),
     [
-        ("", "info", {}),
+        ("", "info", {"with_token": True}),
         ("/status", "status", {}),
         ("/ping", "ping", {}),
         ("/threads", "threads", {}),

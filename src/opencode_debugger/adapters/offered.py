@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import RelayError
-from .base import Bound, DataBreakpoint, Go
+from .base import Bound, DataBreakpoint, Frames, Go
 
 METHODS = {
     "tasks": "tasks",
@@ -49,6 +49,10 @@ class Offered:
             capability=capability,
             suggestion=INSTEAD[capability],
         )
+
+    async def deepen(self, thread_id: int, frames: Frames, wanted: int) -> bool:
+        """Nothing is left out."""
+        return False
 
     async def tasks(self, start: int, count: int) -> dict[str, Any]:
         raise self.refusal("tasks")

@@ -17,9 +17,7 @@ _id = (Field(ge=0, le=MAX_INTEGER), BeforeValidator(integer_text))
 
 SessionId = Annotated[str, Path(description="Session identifier.", max_length=128, examples=["sess_a1b2c3d4"])]
 BreakpointId = Annotated[str, Path(description="Breakpoint identifier.", max_length=128, examples=["bp_1"])]
-DataBreakpointId = Annotated[
-    str, Path(description="Data breakpoint identifier.", max_length=128, examples=["dbp_1"])
-]
+DataBreakpointId = Annotated[str, Path(description="Data breakpoint identifier.", max_length=128, examples=["dbp_1"])]
 WatchId = Annotated[str, Path(description="Watch identifier.", max_length=128, examples=["w_1"])]
 ThreadId = Annotated[int, *_id, Path(description="Thread identifier.", examples=[1])]
 FrameId = Annotated[int, *_id, Path(description="Frame: 0 is the top.", examples=[0])]

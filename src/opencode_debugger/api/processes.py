@@ -18,5 +18,6 @@ router = tagged("Program Control")
 
 @router.get("/processes", operation_id="listProcesses", summary="List processes", responses=answers(ProcessList))
 async def list_processes(request: Request, query: Annotated[ProcessQuery, Query()]) -> Response:
-    """Your Python programs, with what stands in the way of attaching to each. They are looked at, never touched."""
-    return enveloped(await relay_of(request).list_processes(query.filter, query.offset, query.limit))
+    """Your Python programs, or with `kind` others, and what stands in the way of attaching to each. They are looked at,
+    never touched."""
+    return enveloped(await relay_of(request).list_processes(query.filter, query.kind, query.offset, query.limit))

@@ -43,9 +43,7 @@ def streamed(description: str, event: dict[str, Any]) -> dict[int | str, Any]:
     return described
 
 
-OUTPUT = streamed(
-    "Events, until the program ends", {"enum": ["output", "dropped", "cleared", "terminated", "error"]}
-)
+OUTPUT = streamed("Events, until the program ends", {"enum": ["output", "dropped", "cleared", "terminated", "error"]})
 EVENTS = streamed("Events, until the session is gone", {"description": "Type of the event."})
 
 

@@ -42,9 +42,7 @@ Read = Callable[[], bytes]
 Write = Callable[[bytes], None]
 
 
-def tunnel(
-    session: str, listen: int | None, server: str | None, token_file: Path | None, data_dir: Path | None
-) -> int:
+def tunnel(session: str, listen: int | None, server: str | None, token_file: Path | None, data_dir: Path | None) -> int:
     try:
         address = find(server, token_file, data_dir)
         if listen is None:
@@ -103,9 +101,9 @@ def join(tunnel: ClientConnection, session: str, read: Read, write: Write) -> No
             data = tunnel.recv()
             write(data if isinstance(data, bytes) else data.encode())
     except ConnectionClosed as closed:
-        is_ours = closed.sent is not None and not closed.rcvd_then_sent
-        if not is_ours and (closed.rcvd is None or closed.rcvd.code != FINE):
-            raise problem_of(closed.rcvd.reason if closed.rcvd else "", session) from None
+        said = closed.rcvd  # also when we were about to close it ourselves
+        if said.code != FINE if said else closed.sent is None:
+            raise problem_of(said.reason if said else "", session) from None
     except OSError:
         pass  # whoever reads what we write has gone
 
@@ -183,3 +181,5 @@ def carry(address: Address, session: str, client: socket.socket, listener: socke
             fail(str(problem))
             if isinstance(problem, TurnedAway) and problem.code in GONE:
                 listener.shutdown(socket.SHUT_RDWR)
+        finally:
+            client.shutdown(socket.SHUT_RDWR)  # closed alone, it would wait for the thread that reads from it

@@ -14,8 +14,9 @@ from ..adapters.switch import is_native_source
 from ..errors import RelayError
 from . import conditions
 from .by_text import find_line
-from .source import TEXT_LIMIT, LineVerdict, SourceFile, read_lines
+from .source import OPEN, TEXT_LIMIT, LineVerdict, SourceFile, read_lines
 
+FOR_NATIVE = 'for a native program, create the session with "adapter": "gdb"'
 PENDING = "Source file not found. Breakpoint pending."
 CHANGED = "The file has changed since the program loaded it: lines are those of the loaded version"
 
@@ -44,6 +45,8 @@ class Breakpoint:
     text: str | None = None
     """what is on the line, if it was found by its text"""
     source_changed: bool = False
+    bad_condition: str | None = None
+    """what the debugger has against its condition"""
     key: tuple[str, int | str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,6 +72,7 @@ class Breakpoint:
 
     def bind(self, bound: Bound) -> None:
         """What the debugger says is added to what we know of the line."""
+        self.bad_condition = bound.bad_condition
         if self.function:
             self._bind_function(bound)
             return
@@ -282,18 +286,26 @@ def check_expressions(bp: Breakpoint, check: conditions.Checker | None) -> None:
     if bp.condition is not None and check is not None:
         problem = check(bp.condition)
         if problem is not None:
-            raise RelayError(
-                "BREAKPOINT_INVALID_CONDITION",
-                f"Condition {bp.condition[:200]!r}: {problem.message}",
-                condition=bp.condition[:1000],
-                error_message=problem.message,
-                offset=problem.offset,
-                line=bp.line,
-            )
+            raise _bad_condition(bp, problem.message, problem.offset)
     if bp.hit_condition is not None:
         conditions.parse_hit_condition(bp.hit_condition)
     if bp.log_message is not None:
         conditions.parse_log_message(bp.log_message, check)
+
+
+def _bad_condition(bp: Breakpoint, message: str, offset: int | None) -> RelayError:
+    condition = bp.condition or ""
+    # Without a file it is taken for Python unless the session says otherwise.
+    advice: dict[str, Any] = {} if bp.path else {"suggestion": f"Correct it; {FOR_NATIVE}"}
+    return RelayError(
+        "BREAKPOINT_INVALID_CONDITION",
+        f"Condition {condition[:200]!r}: {message}",
+        condition=condition[:1000],
+        error_message=message,
+        offset=offset,
+        line=bp.line,
+        **advice,
+    )
 
 
 async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
@@ -346,17 +358,20 @@ async def examine_function(bp: Breakpoint, strict: bool, adapter: Adapter) -> No
         bp.message = f"No function '{bp.function}' in {bp.path}. Breakpoint pending."
 
 
+def require_good_condition(bp: Breakpoint) -> None:
+    """Of another language than Python: only the debugger can tell, once the program is loaded."""
+    if bp.bad_condition is not None:
+        raise _bad_condition(bp, bp.bad_condition, None)
+
+
 def require_found(bp: Breakpoint) -> None:
     """For those who want only what can stop."""
-    if bp.is_open and bp.suggestion is not None:
+    if bp.is_open and not bp.verified and bp.message != OPEN:
         nearest = bp.suggestion
-        raise RelayError(
-            "BREAKPOINT_INVALID_LINE",
-            bp.message or "",
-            file=bp.path,
-            line=bp.line,
-            suggestion=f"Try line {nearest['line']} which contains: {nearest['text']!r}",
-        )
+        advice: dict[str, Any] = {}
+        if nearest:
+            advice["suggestion"] = f"Try line {nearest['line']} which contains: {nearest['text']!r}"
+        raise RelayError("BREAKPOINT_INVALID_LINE", bp.message or "", file=bp.path, line=bp.line, **advice)
     if bp.function and not bp.verified:
         raise RelayError(
             "BREAKPOINT_FUNCTION_NOT_FOUND",

@@ -26,7 +26,9 @@ from .stops import End, Stop
 
 logger = logging.getLogger(__name__)
 
-LIBRARY = re.compile(r"^<|[/\\](site|dist)-packages[/\\]|[/\\][Ll]ib(64)?[/\\]python\d[^/\\]*[/\\]")
+LIBRARY = re.compile(
+    r"^<|[/\\](site|dist)-packages[/\\]|[/\\][Ll]ib(64)?[/\\]python\d[^/\\]*[/\\]|^/(usr/)?lib\d*/.*\.so[.\d]*$"
+)
 """Paths of modules that are not the user's own"""
 LONGEST_BODY = 10_000
 ROUTINE = frozenset({"step", "pause", "entry"})
@@ -126,6 +128,8 @@ class Debuggee:
         bp = self.breakpoints.by_number(number)
         if bp is not None:
             bp.bind(bound)
+        if bound.bad_condition is not None:
+            self.on_condition_error(number, bound.bad_condition, False)
 
     def on_hits(self, hits: dict[int, int]) -> None:
         for number, count in hits.items():

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from typing import Any
 
-from ..adapters.base import Adapter
+from ..adapters.base import Adapter, Frames
 from ..errors import RelayError
 from .debuggee import Debuggee
 from .state import ENDED
@@ -16,6 +16,7 @@ from .threads import require_halted, runs_now
 
 VALUE_BUDGET = 100_000
 RESULT_LIMIT = 20_000
+MOST_FRAMES = 100_000
 
 
 async def frames_of(debuggee: Debuggee, operation: str, thread_id: int | None) -> tuple[Stop, list[dict[str, Any]]]:
@@ -41,6 +42,8 @@ async def in_frame(
     stop, frames = await frames_of(debuggee, operation, thread_id)
     thread_id = stop.thread_id if thread_id is None else thread_id
     if frame_id >= len(frames):
+        await _deepen(debuggee, thread_id, frames, frame_id + 1)
+    if frame_id >= len(frames):
         raise RelayError(
             "FRAME_NOT_FOUND",
             f"Frame {frame_id} does not exist: the stack has {len(frames)} frames",
@@ -60,18 +63,29 @@ async def stack_trace(
 ) -> dict[str, Any]:
     """Of a thread that runs too: where it was when it was asked."""
     running = thread_id is not None and await runs_now(debuggee, thread_id)
+    has_more = False
     if thread_id is not None and running:
         frames = await debuggee.require_adapter().look(thread_id)
     else:
         stop, frames = await frames_of(debuggee, "stack_trace", thread_id)
         thread_id = stop.thread_id if thread_id is None else thread_id
+        has_more = await _deepen(debuggee, thread_id, frames, start_frame + levels if levels else MOST_FRAMES)
     shown = frames[start_frame : start_frame + levels] if levels else frames[start_frame:]
     return {
         "thread_id": thread_id,
         "frames": [describe_frame(debuggee, frame, start_frame + index) for index, frame in enumerate(shown)],
         "total_frames": len(frames),
+        **({"has_more": True} if has_more else {}),
         **({"running": True} if running else {}),
     }
+
+
+async def _deepen(debuggee: Debuggee, thread_id: int, frames: Frames, wanted: int) -> bool:
+    """Whether there are frames that nobody has asked for yet: a recursion that went wrong has very many."""
+    has_more = await debuggee.require_adapter().deepen(thread_id, frames, min(wanted, MOST_FRAMES))
+    if not debuggee.is_at(thread_id, frames):
+        raise RelayError("FRAME_NOT_FOUND", "The program has moved on")
+    return has_more
 
 
 def describe_frame(debuggee: Debuggee, frame: dict[str, Any], index: int) -> dict[str, Any]:

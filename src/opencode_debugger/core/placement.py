@@ -10,7 +10,7 @@ from typing import Any
 
 from ..adapters.base import Adapter
 from ..errors import RelayError, invalid_parameter
-from .breakpoints import Breakpoint, BreakpointTable, examine, require_found
+from .breakpoints import Breakpoint, BreakpointTable, examine, require_found, require_good_condition
 from .by_text import shown
 from .debuggee import Debuggee
 from .exception_breakpoints import ExceptionPlacement, draft_of
@@ -110,8 +110,9 @@ class Placement:
             async with self._all_or_nothing({draft.group for draft in drafts}):
                 placed = [self._table.place(draft) for draft in drafts]
                 await self._send({bp.group for bp, _ in placed})
-                if strict:
-                    for bp, _ in placed:
+                for bp, _ in placed:
+                    require_good_condition(bp)
+                    if strict:
                         require_found(bp)
         for bp, reason in placed:
             self._announce(bp, reason)
@@ -141,6 +142,7 @@ class Placement:
                     await self._send({old.group})  # so that its hits there are forgotten
                 self._table.replace(old, new)
                 await self._send({new.group})
+                require_good_condition(new)
                 if strict:
                     require_found(new)
         self._announce(new, "changed")

@@ -20,6 +20,7 @@ SECTIONS = ("source", "locals", "changes", "watches", "stack", "exception", "bre
 VALUES = frozenset({"locals", "changes", "watches", "return_value"})
 NATIVE = "Nothing was entered: what line {line} calls is native code, or code that is not debugged. The step is past it"
 STACK_TOP = 5
+STACK_MOST = 20
 LOCALS_MAX = 50
 OUTPUT_LINES = 50
 CHILDREN = 20
@@ -91,12 +92,16 @@ class Reporter:
         return report
 
     def _add_stack(self, report: dict[str, Any], stop: Stop) -> None:
-        report["stack"] = [
-            describe_frame(self._debuggee, frame, index) for index, frame in enumerate(stop.frames[:STACK_TOP])
-        ]
-        hidden = len(stop.frames) - STACK_TOP
+        shown = _shown_of(stop.frames)
+        frames = enumerate(stop.frames[:shown])
+        report["stack"] = [describe_frame(self._debuggee, frame, index) for index, frame in frames]
+        hidden = len(stop.frames) - shown
         if hidden > 0:
-            _omit(report, f"{hidden} more frames", "GET /sessions/{id}/stacktrace?start_frame=" + str(STACK_TOP))
+            _omit(report, f"{hidden} more frames", f"GET /sessions/{{id}}/stacktrace?start_frame={shown}")
+        if shown > STACK_TOP:
+            own = report["stack"][-1]
+            where = f"{own['name']} at {own['source']['path']}:{own['line']}"
+            report.setdefault("note", f"The program's own code is in frame {own['id']}: {where}")
 
     async def _add_values(self, report: dict[str, Any], stop: Stop, wanted: frozenset[str], budget: int) -> None:
         more: dict[str, Any] = {}
@@ -194,6 +199,15 @@ def _add_returned(report: dict[str, Any], stop: Stop, answer: dict[str, Any]) ->
         report["returned"] = [
             {"function": row["name"], "type": row["type"], "value": row["value"]} for row in answer["returned"]
         ]
+
+
+def _shown_of(frames: list[dict[str, Any]]) -> int:
+    """How many frames are shown: down to the first of the program's own, if it stopped deep in a library."""
+    if all(frame.get("presentationHint") == "subtle" for frame in frames[:STACK_TOP]):
+        for index, frame in enumerate(frames[:STACK_MOST]):
+            if frame.get("presentationHint") != "subtle":
+                return index + 1
+    return min(STACK_TOP, len(frames))
 
 
 def check_fields(fields: list[str] | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -142,6 +142,42 @@ class Completions(Arguments):
 class Modules(Arguments):
     start_module: Count = 0
     module_count: Count = 0
+
+
+class ReadMemory(Arguments):
+    memory_reference: str
+    count: Count
+    offset: int = 0
+
+
+class WriteMemory(Arguments):
+    memory_reference: str
+    data: str
+    offset: int = 0
+
+
+class Disassemble(Arguments):
+    memory_reference: str
+    instruction_count: Annotated[int, msgspec.Meta(ge=1)]
+    offset: int = 0
+    instruction_offset: int = 0
+
+
+class DataBreakpointInfo(Arguments):
+    name: str
+    variables_reference: int = 0
+    frame_id: int | None = None
+
+
+class DataBreakpoint(Arguments):
+    data_id: str
+    access_type: Literal["read", "write", "readWrite"] | None = None
+    condition: str | None = None
+    hit_condition: str | None = None
+
+
+class SetDataBreakpoints(Arguments):
+    breakpoints: list[DataBreakpoint]
 
 
 class Disconnect(Arguments):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import Any
 
 from ..core.session import Session
 from ..dap.messages import Request
 from ..errors import RelayError
-from . import arguments, requests, setting
+from . import arguments, machine, requests, setting
 from .breakpoints import Shared
 from .events import Events
 from .handles import Handles
@@ -34,6 +35,8 @@ class Door:
         self.handles = Handles(session.debuggee)
         self._wire = Wire(reader, writer)
         self._events = Events(session, shared, self.places, self._wire, self)
+        self.watched: dict[str, str] = {}
+        """data breakpoints that it has set, by the ids that it has for what they watch"""
         self._room = asyncio.Semaphore(AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
         self._following: asyncio.Task[None] | None = None
@@ -56,7 +59,17 @@ class Door:
             self._told_all.cancel()
             if self._following is not None:
                 self._following.cancel()
-            await self.shared.leave(self)
+            await self.leave()
+
+    async def leave(self) -> None:
+        """Nothing of it stays."""
+        await self.shared.leave(self)
+        for data_id in list(self.watched):
+            await self.unwatch(data_id)
+
+    async def unwatch(self, data_id: str) -> None:
+        with contextlib.suppress(RelayError):
+            await self.call("remove_data_breakpoints", data_breakpoint_id=self.watched.pop(data_id))
 
     async def _converse(self) -> None:
         async for request in self._wire.received():
@@ -156,5 +169,5 @@ async def initialize(door: Door, given: dict[str, Any]) -> dict[str, Any]:
         "supportsSingleThreadExecutionRequests": True,
         "supportsCompletionsRequest": "completions" in offered,
         "supportsStepInTargetsRequest": "step_targets" in offered,
-        "supportsSteppingGranularity": "instruction_steps" in offered,
+        **machine.capabilities(offered),
     }

@@ -36,18 +36,34 @@ class Value:
     expression: str | None
     """what to write to get it in that frame; of a scope, nothing"""
 
+    def named(self, name: str, index: int | None = None) -> str | None:
+        """What to write to get something in it, where that is plain: a name, an attribute, an item."""
+        if self.expression is None:
+            return name if name.isidentifier() else None
+        if name.isidentifier():
+            return f"{self.expression}.{name}"
+        if index is not None:
+            return f"{self.expression}[{index}]"
+        return f"{self.expression}[{name}]" if name[:1] in ("'", '"') else None
+
 
 class Handles:
     def __init__(self, debuggee: Debuggee) -> None:
         self._debuggee = debuggee
         self._numbers = itertools.count(1)
         self._kept: dict[int, Place | Value] = {}
-        self._known: dict[tuple[int, ...], int] = {}
+        self._known: dict[tuple[int | str, ...], int] = {}
         self._changes = -1
 
     def of_frame(self, thread_id: int, index: int) -> int:
         place = Place(thread_id, index, self._debuggee.stacks.get(thread_id))
         return self._number((thread_id, index), place)
+
+    def address(self, thread_id: int, index: int) -> str | None:
+        """Of a frame of a native program: where its code is."""
+        frames = self._debuggee.stacks.get(thread_id) or []
+        found: str | None = frames[index].get("address") if index < len(frames) else None
+        return found
 
     def of_value(self, place: Place, reference: int, expression: str | None) -> int:
         """0 stays 0: there is nothing inside."""
@@ -55,7 +71,10 @@ class Handles:
             return 0
         return self._number((place.thread_id, place.index, reference), Value(place, reference, expression))
 
-    def _number(self, key: tuple[int, ...], what: Place | Value) -> int:
+    def of_expression(self, place: Place, expression: str) -> int:
+        return self._number((place.thread_id, place.index, expression), Value(place, 0, expression))
+
+    def _number(self, key: tuple[int | str, ...], what: Place | Value) -> int:
         self._forget()
         number = self._known.get(key)
         if number is None:

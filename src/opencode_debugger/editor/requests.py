@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.state import LIVE
 from ..errors import RelayError
-from . import arguments, shapes
+from . import arguments, machine, shapes
 from .arguments import understood
 from .handles import Place, Value
 from .setting import set_breakpoints, set_exception_breakpoints, set_function_breakpoints
@@ -100,7 +100,7 @@ async def disconnect(door: Door, given: dict[str, Any]) -> Body:
     """The program goes on, unless the client says otherwise."""
     if understood(given, arguments.Disconnect).terminate_debuggee and door.session.state in LIVE:
         await door.call("terminate")
-    await door.shared.leave(door)
+    await door.leave()
     return None
 
 
@@ -109,9 +109,7 @@ async def disconnect(door: Door, given: dict[str, Any]) -> Body:
 
 async def stack_trace(door: Door, given: dict[str, Any]) -> Body:
     wish = understood(given, arguments.StackTrace)
-    answer = await door.call(
-        "stack_trace", thread_id=wish.thread_id, start_frame=wish.start_frame, levels=wish.levels
-    )
+    answer = await door.call("stack_trace", thread_id=wish.thread_id, start_frame=wish.start_frame, levels=wish.levels)
     shown = [_frame(door, wish.thread_id, frame) for frame in answer["frames"]]
     return {"stackFrames": shown, "totalFrames": answer["total_frames"]}
 
@@ -125,6 +123,8 @@ def _frame(door: Door, thread_id: int, frame: dict[str, Any]) -> dict[str, Any]:
         "column": places.their_column(frame["column"] or 1),
         "presentationHint": frame["presentation_hint"],
     }
+    if address := door.handles.address(thread_id, frame["id"]):
+        shown["instructionPointerReference"] = address
     if path:
         shown["source"] = shapes.source_of(path, places)
         if not os.path.isfile(path):  # only the program has its text
@@ -171,21 +171,9 @@ async def variables(door: Door, given: dict[str, Any]) -> Body:
 
 
 def _variable(door: Door, parent: Value, row: dict[str, Any]) -> dict[str, Any]:
-    expression = _expression(door, parent, row)
+    expression = parent.named(str(row["name"]), row.get("index"))
     reference = door.handles.of_value(parent.place, row["variables_reference"], expression)
     return shapes.variable_of(row, reference, expression)
-
-
-def _expression(door: Door, parent: Value, row: dict[str, Any]) -> str | None:
-    """What to write to get the value, where that is plain: a name, an attribute, an item of a list or a dictionary."""
-    name = str(row["name"])
-    if parent.expression is None:
-        return name if name.isidentifier() else None
-    if name.isidentifier():
-        return f"{parent.expression}.{name}"
-    if row.get("index") is not None:
-        return f"{parent.expression}[{row['index']}]"
-    return f"{parent.expression}[{name}]" if name[:1] in "'\"" else None
 
 
 def _text(answer: dict[str, Any]) -> list[dict[str, Any]]:
@@ -288,6 +276,10 @@ ASIDE: dict[str, Handler] = {
     "completions": completions,
     "modules": modules,
     "stepInTargets": step_in_targets,
+    "readMemory": machine.read_memory,
+    "writeMemory": machine.write_memory,
+    "disassemble": machine.disassemble,
+    "dataBreakpointInfo": machine.data_breakpoint_info,
 }
 """Carried out side by side: one that takes long holds up no other."""
 
@@ -297,7 +289,10 @@ IN_ORDER: dict[str, Handler] = {
     "setBreakpoints": set_breakpoints,
     "setFunctionBreakpoints": set_function_breakpoints,
     "setExceptionBreakpoints": set_exception_breakpoints,
+    "setDataBreakpoints": machine.set_data_breakpoints,
     "continue": continue_,
+    "stepBack": machine.back("step_back"),
+    "reverseContinue": machine.back("reverse_continue"),
     **{command: step(command) for command in STEPS},
     "pause": pause,
     "restart": restart,

@@ -19,8 +19,8 @@ OURS = {"userUnhandled": "user_unhandled"}
 
 
 def class_name(value: str) -> str:
-    if not all(part.isidentifier() or part == "<locals>" for part in value.split(".")):
-        raise problem("Not the name of a class: give ValueError, or package.module.MyError")
+    if not all(part.isidentifier() or part == "<locals>" for part in value.replace("::", ".").split(".")):
+        raise problem("Not the name of a class: give ValueError, package.module.MyError or std::logic_error")
     return value
 
 

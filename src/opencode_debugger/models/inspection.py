@@ -65,7 +65,8 @@ class Frame(Described):
 class StackTrace(Described):
     thread_id: int = doc("Thread of these frames.", 1, ...)
     frames: list[Frame] = doc("Frames, top first.", None, ...)
-    total_frames: int = doc("How many frames the stack has.", 3, ...)
+    total_frames: int = doc("How many frames the stack has, or with has_more at least has.", 3, ...)
+    has_more: bool | None = doc("True if it is so deep that it was not counted: ask for a larger start_frame.", True)
     running: bool | None = doc("True if the thread was running: it may have gone on since.", True)
 
 

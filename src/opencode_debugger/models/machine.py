@@ -147,4 +147,3 @@ class RecordRequest(RequestModel):
 class Recording(Described):
     recording: bool = doc("Whether it records.", True, ...)
     message: str | None = doc("What that means.", "The program runs much slower while it is recorded")
-

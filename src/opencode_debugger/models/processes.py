@@ -10,7 +10,7 @@ class Process(Described):
     name: str = doc("Script or module that it runs, else the interpreter.", "server.py", ...)
     command: str = doc("Command line, 1000 characters of it at most.", "python server.py --port 8000", ...)
     user: str = doc("Whose it is: always yours.", "dev", ...)
-    interpreter: str = doc("Python that runs it.", "/usr/bin/python3.11", ...)
+    interpreter: str | None = doc("Python that runs it; null for a native program.", "/usr/bin/python3.11")
     python_version: str | None = doc("Version of that Python, if it can be told from outside.", "3.11")
     cwd: str | None = doc("Its working directory.", "/home/dev/myproject")
     started_at: str | None = doc("When it was started.", "2026-01-13T10:30:00.000Z")

@@ -74,6 +74,7 @@ class PageQuery(QueryModel):
 
 class ProcessQuery(QueryModel):
     filter: PlainText | None = Field(None, description="Only processes with this text in their command, in any case.")
+    kind: Literal["python", "native", "all"] = Field("python", description="Python programs, the others, or all.")
     offset: Integer = Field(0, description="How many to skip.")
     limit: Limit = Field(100, description="How many to return at most.")
 

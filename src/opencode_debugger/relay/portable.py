@@ -16,6 +16,7 @@ from .checks import existing_folder
 OWN = ("timeout_minutes", "stop_on_entry", "stop_scope", "adapter")
 """Of a session's configuration: what is the same on every machine."""
 
+
 def document(exported: dict[str, Any]) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "exported_at": now(), **exported}
 

@@ -1,4 +1,4 @@
-"""The Python programs of this user that one could attach to."""
+"""The programs of this user that one could attach to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..core.events import timestamp
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def listed(sessions: dict[int, str], filter: str | None) -> list[dict[str, Any]]:
+def listed(sessions: dict[int, str], filter: str | None, kind: str = "python") -> list[dict[str, Any]]:
     """By process id, with the session that each belongs to: `sessions` has those that are debugged now."""
     listening = ports.Listening()
     user, booted = _user(), _boot_time()
@@ -23,33 +23,33 @@ def listed(sessions: dict[int, str], filter: str | None) -> list[dict[str, Any]]
         if filter is not None and filter.lower() not in " ".join(argv).lower():
             continue
         python = target.identify(pid)
-        if python is None:
+        if not argv or kind not in ("all", "native" if python is None else "python"):
             continue
         session_id = sessions.get(pid) or _session_of(pid, argv)
         found.append(
             {
                 "pid": pid,
-                "name": _name(argv),
+                "name": _name(argv) if python else os.path.basename(argv[0])[:255],
                 "command": shown,
                 "user": user,
-                "interpreter": python.path,
-                "python_version": python.version_text,
+                "interpreter": python.path if python else None,
+                "python_version": python.version_text if python else None,
                 "cwd": _link(f"/proc/{pid}/cwd"),
                 "started_at": _started_at(pid, booted),
                 "debugpy_port": listening.port_of(pid),
                 "session_id": session_id,
-                **_verdict(pid, argv, pid in sessions, session_id),
+                **_verdict(pid, argv, python is None, pid in sessions, session_id),
             }
         )
     return sorted(found, key=lambda item: item["pid"])
 
 
-def _verdict(pid: int, argv: list[str], is_debugged: bool, session_id: str | None) -> dict[str, Any]:
+def _verdict(pid: int, argv: list[str], is_native: bool, is_debugged: bool, session_id: str | None) -> dict[str, Any]:
     if is_debugged:
         return {"attachable": False, "reason": f"session {session_id} debugs it"}
     if ports.is_adapter(argv):
         return {"attachable": False, "reason": "it is debugpy's own process: attach to the program that it serves"}
-    problem = target.problem(pid)
+    problem = target.problem(pid, is_native)
     return {"attachable": problem is None, "reason": problem.reason if problem else None}
 
 

@@ -380,10 +380,10 @@ class Relay:
         self._cleanups.add(task)
         task.add_done_callback(self._cleanups.discard)
 
-    async def list_processes(self, filter: str | None, offset: int, limit: int) -> bytes:
+    async def list_processes(self, filter: str | None, kind: str, offset: int, limit: int) -> bytes:
         """What one could attach to."""
         debugged = {item["pid"]: item["session_id"] for item in await self._summaries() if item.get("pid")}
-        return _page(await asyncio.to_thread(processes.listed, debugged, filter), offset, limit)
+        return _page(await asyncio.to_thread(processes.listed, debugged, filter, kind), offset, limit)
 
     async def list_sessions(
         self, status: str | None, offset: int, limit: int, parent_session_id: str | None = None

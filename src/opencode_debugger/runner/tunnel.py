@@ -21,7 +21,7 @@ HOST = "127.0.0.1"
 SCHEME = b"Bearer "
 FIRST_LINE = 256
 """Bytes that the line with the token may have."""
-PATIENCE = 5.0
+PATIENCE = 3.0
 """Seconds to send it."""
 CALLERS = 32
 """Connections at once, those included that have not shown the token yet."""
@@ -129,7 +129,7 @@ class Tunnel:
         self._session.debuggee.touch()
         pass_on = getattr(self._session.switch.current, "pass_on", None)
         if pass_on is not None:
-            await pass_on(reader, writer)
+            await pass_on(reader, writer, self._session.debuggee.touch)
             return
         from ..editor.breakpoints import Shared  # here, because most sessions never see a client of this kind
         from ..editor.door import Door

@@ -74,6 +74,11 @@ def located(error: ValidationError, *where: str) -> list[Any]:
     return [{**item, "loc": ("body", *where, *item["loc"])} for item in error.errors(include_url=False)]
 
 
+async def _info(relay: Service, session_id: str, params: Params) -> bytes:
+    """Whoever may send commands may also enter the tunnel."""
+    return await relay.call(session_id, "info", {"with_token": True})
+
+
 async def _update(relay: Service, session_id: str, params: Params) -> bytes:
     return await relay.update_session(session_id, params)
 
@@ -94,7 +99,7 @@ FRAME, REFERENCE = Id("frame_id", Number), Id("variables_reference", Number)
 BREAKPOINT = Id("breakpoint_id")
 
 ACTIONS: dict[str, Action] = {
-    "info": Action(),
+    "info": Action(carry=_info),
     "status": Action(),
     "report": Action(requests.WaitOptions),
     "ping": Action(),

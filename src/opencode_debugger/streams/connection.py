@@ -163,4 +163,4 @@ def close_for(error: RelayError, is_started: bool) -> Close:
 
 
 def shortened(reason: str) -> str:
-    return reason.encode()[:LONGEST_REASON].decode(errors="ignore")
+    return reason.encode(errors="replace")[:LONGEST_REASON].decode(errors="ignore")

@@ -23,8 +23,9 @@ async def debug(connection: Connection) -> Close:
     commands = Commands(connection)
     try:
         return await connection.until_either(send(connection, following, first, has_cursors), commands.listen())
-    except RelayError:
-        await commands.settle()
+    except RelayError as error:
+        if error.code != "UNAUTHORIZED":
+            await commands.settle()  # one of them may have ended the session
         raise
     finally:
         await commands.stop()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import msgspec
 
 from ..errors import RelayError
+from ..relay.following import KEEP_ALIVE
 from .connection import DONE, GOING_AWAY, Close, Connection, stream
 
 OPERATION = "tunnel"
@@ -20,7 +22,7 @@ async def tunnel(connection: Connection) -> Close:
     reader, writer = await connection.start(entered(connection))
     try:
         return await connection.until_either(
-            outward(connection, reader), inward(connection, writer), closing(connection)
+            outward(connection, reader), inward(connection, writer), watched(connection)
         )
     finally:
         writer.close()
@@ -66,6 +68,11 @@ async def inward(connection: Connection, writer: asyncio.StreamWriter) -> Close:
         return Close(DONE, "")
 
 
-async def closing(connection: Connection) -> Close:
-    await connection.closing.wait()
+async def watched(connection: Connection) -> Close:
+    """Until the relay closes, or the token is good no longer."""
+    while not connection.closing.is_set():
+        connection.caller.require(OPERATION)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(KEEP_ALIVE):
+                await connection.closing.wait()
     return Close(GOING_AWAY, "SHUTTING_DOWN")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import logging
 import struct
+import termios
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -19,6 +22,10 @@ STALLED = 60.0
 """Seconds for which a reader may take nothing at all while something waits to be sent."""
 PARTING = 10.0
 """Seconds in which the other side may answer a close frame, or read what was sent before it."""
+LEAVING = 1.0
+"""Seconds that are left to whoever does not read when the relay stops."""
+QUIET = 0.2
+"""Seconds in which whoever broke the protocol must send nothing to be taken to have noticed."""
 
 SILENT = logging.getLogger("opencode_debugger.streams.silent")
 SILENT.disabled = True
@@ -65,12 +72,12 @@ class Wire(WebSocketsSansIOProtocol):
 
     async def _write(self, data: bytes) -> None:
         while not self.writable.is_set():
-            unsent = self.transport.get_write_buffer_size()
+            before = unsent(self.transport)
             try:
                 async with asyncio.timeout(STALLED):
                     await self.writable.wait()
             except TimeoutError:
-                if self.transport.get_write_buffer_size() >= unsent:
+                if unsent(self.transport) >= before:
                     raise Stalled from None
         if self.disconnected or self.close_sent or self.transport.is_closing():
             raise Gone
@@ -93,13 +100,33 @@ class Wire(WebSocketsSansIOProtocol):
         super().handle_close(event)
         self._end_soon(PARTING)
 
+    def data_received(self, data: bytes) -> None:
+        if self.conn.parser_exc is None:
+            super().data_received(data)
+        else:
+            self._close_when_quiet()
+
     def handle_parser_exception(self) -> None:
-        super().handle_parser_exception()
+        """What the other side is still sending is taken, or it might never read why it is closed."""
+        closed = self.conn.close_sent
+        assert closed is not None
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": closed.code, "reason": closed.reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        self._close_when_quiet()
         self._end_soon(PARTING)
+
+    def _close_when_quiet(self) -> None:
+        if self.close_timer is not None:
+            self.close_timer.cancel()
+        self.close_timer = self.loop.call_later(QUIET, self.transport.close)
 
     def shutdown(self) -> None:
         super().shutdown()
-        self._end_soon(1.0)
+        self._end_soon(LEAVING)
 
     def _end_soon(self, seconds: float) -> None:
         if self._end is None and not self.disconnected:
@@ -109,6 +136,16 @@ class Wire(WebSocketsSansIOProtocol):
         if self._end is not None:
             self._end.cancel()
         super().connection_lost(exc)
+
+
+def unsent(transport: asyncio.Transport) -> int:
+    """Bytes that the other side has not taken, those included that only the system still has."""
+    size = transport.get_write_buffer_size()
+    with contextlib.suppress(OSError):
+        descriptor = transport.get_extra_info("socket").fileno()
+        (queued,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)))
+        size += queued
+    return size
 
 
 def head_of(length: int, kind: int = TEXT) -> bytes:

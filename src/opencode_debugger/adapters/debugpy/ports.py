@@ -34,6 +34,9 @@ class Sockets:
                     local, remote = (int(words[index].rpartition(":")[2], 16) for index in (1, 2))
                     self._by_inode[words[9]] = Socket(words[3], local, remote)
 
+    def has_listener(self, port: int) -> bool:
+        return any(socket.state == _LISTEN and socket.local == port for socket in self._by_inode.values())
+
     def of(self, pid: int) -> list[Socket]:
         found = []
         with contextlib.suppress(OSError):

@@ -15,6 +15,7 @@ from typing import Any
 from ...dap.messages import Event
 from ...errors import RelayError
 from ..base import (
+    UNTOLD,
     Asked,
     AttachSpec,
     Bound,
@@ -27,7 +28,7 @@ from ..conversation import Conversation
 from ..offered import Offered
 from ..processes import MARKER
 from ..stdin import Stdin
-from . import elf
+from . import core_file, elf
 from .machine import Machine
 from .process import Helper, Streams, start_debugger
 from .talking import done, said_of
@@ -58,6 +59,8 @@ ALIVE = "See that it is alive and yours, then attach again"
 
 class NativeAdapter(Machine, Offered):
     more = frozenset({"completions", "step_until"})
+    serving = ""
+    """the command with which a program is served on another machine"""
     _tells_when_begun = False
     """whether it is known when the program itself runs, and not what starts it"""
 
@@ -97,8 +100,13 @@ class NativeAdapter(Machine, Offered):
 
     async def check_launch(self, spec: LaunchSpec) -> None:
         """Everything that can be known before the program starts."""
-        self._find()
+        try:
+            await asyncio.to_thread(self._find)
+        except RelayError as error:
+            raise RelayError("LAUNCH_FAILED", error.message, **error.details) from error
         elf.check(spec.target, runs=spec.core is None)
+        if spec.core:
+            core_file.check(spec.core)
         if spec.stop_scope == "thread":
             raise _all_threads(self.kind)
 
@@ -106,6 +114,8 @@ class NativeAdapter(Machine, Offered):
         await self._forget_last_program()
         self.name = spec.server or self.kind
         self.warnings = elf.warnings(spec.target)
+        if spec.core:
+            self.warnings += core_file.warnings(spec.core, spec.target)
         environment = program_environment(spec, self._session_id)
         streams = None if spec.core else Streams()
         try:
@@ -171,7 +181,14 @@ class NativeAdapter(Machine, Offered):
         await self._prepare(program)
         self._is_attached = self._is_starting = True
         self.pid = spec.pid
-        await self._configure(*self._attach_request(spec), breakpoints, stop_on, "ATTACH_FAILED")
+        try:  # who listens at a port may be anybody
+            async with asyncio.timeout(spec.connect_timeout if spec.port else None):
+                await self._configure(*self._attach_request(spec), breakpoints, stop_on, "ATTACH_FAILED")
+        except TimeoutError as error:
+            self._is_attached = False  # there is nothing to be let go
+            await self._close()
+            said = f"What listens at {spec.host}:{spec.port} timed out: it did not answer as {self.name} does"
+            raise self._not_begun("ATTACH_FAILED", said) from error
 
     def _check_target(self, spec: AttachSpec) -> None:
         """Why a process cannot be attached to, as far as that shows from outside."""
@@ -208,14 +225,15 @@ class NativeAdapter(Machine, Offered):
         self.pid = None
 
     async def _converse(self, streams: Streams | None) -> None:
-        command, environment = self._find()
+        command, environment = await asyncio.to_thread(self._find)
         try:
-            self._helper, channel = await start_debugger(
+            helper, channel = await start_debugger(
                 command, environment, self._session_id, streams, self._event, self._debugger_ended
             )
         except OSError as error:
             raise RelayError("LAUNCH_FAILED", f"{self.kind} could not be started: {error}") from error
-        channel.on_closed = lambda reason: self._spawn(self._hung_up())
+        self._helper = helper
+        channel.on_closed = lambda reason: self._spawn(self._hung_up(helper))
         self._talk = Conversation(channel, ALLOWED, self._timeout)
         self._talk.farewell = self._ended
         self._features = await self._request("initialize", {**CLIENT, "adapterID": self.kind}, self._launch_timeout)
@@ -255,7 +273,7 @@ class NativeAdapter(Machine, Offered):
             return RelayError(failure, said, debugger=self.name)
         if "refused" in said or "timed out" in said:
             code = "ATTACH_REFUSED" if "refused" in said else "ATTACH_TIMEOUT"
-            return RelayError(code, said, suggestion=f"Start the target with: {self.name} HOST:PORT PROGRAM")
+            return RelayError(code, said, suggestion=f"Start the target with: {self.serving}")
         return RelayError(failure, said, debugger=self.name, suggestion=ALIVE)
 
     # What the debugger says.
@@ -277,6 +295,8 @@ class NativeAdapter(Machine, Offered):
         }.get(event.event)
         if handler is not None:
             handler(body)
+        elif event.event not in UNTOLD:
+            self._listener.on_event(event.event, body)
 
     def _on_process(self, body: dict[str, Any]) -> None:
         if body.get("systemProcessId"):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ...errors import RelayError
 from ..processes import ExitStatus, end_others
 from ..watched import Watched
+from .process import Helper
 from .stopping import Stopping
 from .talking import done
 
@@ -72,12 +73,12 @@ class Ending(Stopping):
     async def _without_server(self) -> None:
         """The debugger tells the end of the program, unless its server died without a word."""
         await asyncio.wait([self._ended], timeout=0.5)
-        self._finish(lambda: self._listener.on_lost(self._lost_words()))
+        if not self._is_detached:
+            self._finish(lambda: self._listener.on_lost(self._lost_words()))
 
-    async def _hung_up(self) -> None:
+    async def _hung_up(self, helper: Helper) -> None:
         """A debugger that no longer talks is of no use."""
-        helper = self._helper
-        if helper is not None and helper.is_alive:
+        if helper.is_alive:
             await helper.end(QUIT)
 
     def _finish(self, tell: Callable[[], None]) -> None:
@@ -169,12 +170,22 @@ class Ending(Stopping):
         for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, DYING)):
             if self._is_over or not patience:
                 continue
-            self._signal_program(number)
-            if not self._is_running:
-                await self._go_on_quietly(1)
+            if number == signal.SIGKILL:
+                await self._kill()
+            else:
+                await self._send_signal(number)
             await asyncio.wait([self._ended], timeout=patience)
         if not self._is_over and self._helper is not None:
             await self._helper.end()
+
+    async def _send_signal(self, number: int) -> None:
+        """One that is halted gets it when it goes on."""
+        self._signal_program(number)
+        if not self._is_running:
+            await self._go_on_quietly(1)
+
+    async def _kill(self) -> None:
+        await self._send_signal(signal.SIGKILL)
 
     async def end(self, grace: float) -> None:
         """A program that we started ends; one that we attached to, or let go, goes on without us."""
@@ -183,8 +194,9 @@ class Ending(Stopping):
                 self._pipes.release()
             if self._watched is not None:
                 self._watched.close()
-        elif self._is_attached and not self._is_over:
-            await self.detach()
+        elif self._is_attached:  # not ours to end, even if attaching to it came to nothing
+            if self._started.done() and not self._is_over:
+                await self.detach()
         else:
             await self.terminate(grace)
         await self._close()

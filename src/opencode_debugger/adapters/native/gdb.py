@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
 import shlex
+import signal
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,10 +18,12 @@ from .. import gdb_program
 from ..base import AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
 from . import elf
+from .ending import QUIT
 from .gdb_looking import GdbLooking
 from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
 from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
+from .signals import QUIET
 from .talking import done
 
 INSIDE = Path(__file__).with_name("gdb_inside")
@@ -30,8 +34,6 @@ LOAD = (
 )
 PRINTERS = "/usr/share/gdb/auto-load"
 """Where a system keeps what shows the containers of C++."""
-QUIET = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGCHLD", "SIGCONT", "SIGWINCH", "SIGURG")
-"""Signals with which programs work: they are no crash, and go through."""
 SETTINGS = (
     f"set exec-wrapper /bin/sh -c '{REDIRECTED}' sh",
     "set debuginfod enabled off",
@@ -43,12 +45,14 @@ SETTINGS = (
     "set print frame-arguments none",
     "set breakpoint pending on",
     "set confirm off",
+    "handle SIGSTOP stop nopass",
     f"add-auto-load-safe-path {PRINTERS}",
     f"add-auto-load-scripts-directory {PRINTERS}",
     f"handle {' '.join(QUIET)} nostop noprint pass",
 )
 SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
 STARTUP = "During startup program"
+INSIST = 0.5
 GROUP = "functions"
 
 
@@ -87,9 +91,14 @@ class GdbMarks(Marks):
 
 class GdbAdapter(GdbLooking, GdbMachine):
     kind = "gdb"
+    serving = "gdbserver HOST:PORT PROGRAM"
     more = GdbMachine.more | {"exception_classes"}
 
     _tells_when_begun = True
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._was_killed = False
 
     def _make_marks(self) -> Marks:
         return GdbMarks(self._request, self._listener.on_rebound)
@@ -107,6 +116,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
             with contextlib.suppress(RelayError):  # some are newer than the oldest gdb that will do
                 await self._command_line(command)
         await self._command_line(LOAD.format(path=str(INSIDE / "__init__.py"), folder=str(INSIDE)))
+        if self._server is not None:
+            await self._command_line("set sysroot /")  # else gdb has all files sent by the server
         held = [INPUT, OUTPUT, ERRORS] if self._pipes is not None and self._server is None else []
         await self._request("ocdb", {"method": "begin", "arguments": {"held": held}})
         if program is not None:
@@ -145,6 +156,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
     async def _exit_status(self, code: int | None) -> ExitStatus | None:
         with contextlib.suppress(RelayError):
             self._listener.on_hits(await self.hits())
+        if self._was_killed:
+            return ExitStatus.of(-signal.SIGKILL)
         for variable, sign in (("$_exitsignal", -1), ("$_exitcode", 1)):
             found = (await self._request("evaluate", {"expression": variable, "context": "watch"}))["result"]
             if found.isdigit():
@@ -166,10 +179,11 @@ class GdbAdapter(GdbLooking, GdbMachine):
                 self._listener.on_hits({body["number"]: body["hits"]})
                 self._listener.on_log(body["number"], body["text"])
             case "condition_error":
-                self._listener.on_condition_error(body["number"], body["error"], False)
+                self._listener.on_condition_error(body["number"], body["error"], body.get("of_exception", False))
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
-        thrown = [{"number": rule.number, "exceptions": rule.exceptions} for rule in rules if "raised" in rule.filters]
+        self._check_exceptions(rules, conditions=True)
+        thrown = [asdict(rule) for rule in rules if "raised" in rule.filters]
         answer = await self._request("ocdbAlways", {"method": "throws", "arguments": {"rules": thrown}})
         self._throw_id = answer["id"]
 
@@ -177,6 +191,26 @@ class GdbAdapter(GdbLooking, GdbMachine):
         ids = body.get("hitBreakpointIds") or []
         self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
         return "exception" if self._stopped_at_throw else super()._reason(body)
+
+    async def pause(self, thread_id: int | None) -> None:
+        await super().pause(thread_id)
+        self._spawn(self._insist())
+
+    async def _insist(self) -> None:
+        """gdb halts a program by SIGINT, which the program may have blocked."""
+        stops = self._stops
+        await asyncio.sleep(INSIST)
+        if self._is_pausing and self._is_running and self._stops == stops and not self._is_over:
+            self._signal_program(signal.SIGSTOP)
+
+    async def _kill(self) -> None:
+        """gdb does not notice that a program died which it holds."""
+        if self._is_running:
+            await super()._kill()
+        else:
+            self._was_killed = True
+            with contextlib.suppress(RelayError):
+                await self._request("terminate", timeout=QUIT)
 
     async def _go_free(self) -> None:
         await self._command_line("detach")

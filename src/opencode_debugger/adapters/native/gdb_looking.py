@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ...errors import RelayError
@@ -25,9 +26,9 @@ class GdbLooking(Looking):
         asked = {"method": method, "arguments": {"place": where, **arguments}}
         return await self._contained("ocdb", asked, timeout or self._timeout)
 
-    def _told(self, thread_id: int, frames: Frames) -> Frames:
+    def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         """At a throw, without the function of the C++ library that throws."""
-        told = super()._told(thread_id, frames)
+        told = super()._told(thread_id, frames, above)
         is_throwing = self._stopped_at_throw and len(told) > 1 and told[0]["name"] == THROW
         return told[1:] if is_throwing else told
 
@@ -134,6 +135,11 @@ class GdbLooking(Looking):
             for each, text in zip(answer, expressions, strict=True)
         ]
 
+    async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
+        lines = await self._inside_gdb(place, "complete", text=typed)
+        start = len(typed) - len(re.split(r"\W", typed)[-1])
+        return [line[start:] for line in lines]
+
     async def set_variable(
         self, frame: int, reference: int, name: str, value: str, limit: int, timeout: float
     ) -> dict[str, Any]:
@@ -195,4 +201,4 @@ MOST_SEARCHED = 10_000
 
 def _top(top: dict[str, Any]) -> dict[str, Any]:
     source = {"path": top["path"]} if top["path"] else None
-    return {"name": top["name"], "line": top["line"], "column": 0, "source": source}
+    return {"name": top["name"], "line": top["line"], "column": 1, "source": source}

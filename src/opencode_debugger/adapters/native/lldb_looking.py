@@ -21,6 +21,7 @@ RETURNED = re.compile(r"^Return value: \(.*?\) (\$\w+) = ", re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^(?:error: )?(?:<user expression \d+>:(\d+):(\d+): )?(.*)")
 SYNTAX = re.compile(r"(expected|extraneous|unterminated|missing|unexpected|invalid (digit|suffix|preprocessing))\b")
 WORDY = re.compile(r"^(supposed to interpret, but failed: |Couldn't apply expression side effects : )")
+ADDRESSED = re.compile(r"^0x[0-9a-f]+ (?=.)")
 SIZE = re.compile(r"size=\d+")
 SHOWN, MOST_OPENED = 10, 20
 """Elements that are shown of a container, and containers of a listing."""
@@ -43,17 +44,23 @@ class LldbLooking(Looking):
         body = await self._request("evaluate", {"expression": command, "context": "repl"})
         return without_echo(str(body["result"]))
 
-    def _told(self, thread_id: int, frames: Frames) -> Frames:
+    def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         for frame in frames:
             where = frame.get("instructionPointerReference")
             frame["instructionPointerReference"] = where and where.lower()
             frame["name"] = "" if frame["name"].startswith(UNNAMED) else short_name(frame["name"])
-        return super()._told(thread_id, frames)
+        return super()._told(thread_id, frames, above)
 
     # Scopes and frames are chosen by the request before: the two are sent together, so that nothing comes between.
 
     def _choose(self, frame: int) -> None:
         self._require_talk().send("scopes", {"frameId": self._frame(frame).id})
+
+    def _row(self, variable: dict[str, Any], frame: int, value: str = "value") -> Row:
+        """A reference is what it refers to, not where that is."""
+        if (variable.get("type") or "").endswith("&"):
+            variable = {**variable, value: ADDRESSED.sub("", variable.get(value) or "")}
+        return super()._row(variable, frame, value)
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         if inside.reference <= SCOPES:
@@ -217,6 +224,7 @@ def without_echo(text: str) -> str:
 
 def short_name(name: str) -> str:
     """Of a C++ function, without its parameters and without what a template returns."""
+    name = name.removeprefix("::")
     bare = QUALIFIERS.sub("", name)
     if not bare.endswith(")"):
         return name

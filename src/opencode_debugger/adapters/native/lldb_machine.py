@@ -47,9 +47,7 @@ class LldbMachine(LldbLooking, Machine):
         file = os.memfd_create("memory")
         try:
             where = quoted(f"/proc/{os.getpid()}/fd/{file}")
-            said = await self._line(
-                f"memory read --force --binary --outfile {where} --count {count} {address:#x}"
-            )
+            said = await self._line(f"memory read --force --binary --outfile {where} --count {count} {address:#x}")
             data = os.pread(file, count, 0)
         finally:
             os.close(file)

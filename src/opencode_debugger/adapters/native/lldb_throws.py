@@ -33,14 +33,15 @@ class LldbThrows(LldbMachine):
         """the exception at whose throw the program stands"""
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        self._check_exceptions(rules, conditions=False)
         self._rules = [rule for rule in rules if "raised" in rule.filters]
         filters = ["cpp_throw"] if self._rules else []
         await self._request("setExceptionBreakpoints", {"filters": filters})
 
-    def _told(self, thread_id: int, frames: Frames) -> Frames:
+    def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         """At a throw, without the function of the C++ library that throws."""
         is_throwing = self._thrown is not None and len(frames) > 1 and frames[0]["name"].startswith(THROW)
-        told = super()._told(thread_id, frames)
+        told = super()._told(thread_id, frames, above)
         return told[1:] if is_throwing else told
 
     async def exception(self, frame: int) -> dict[str, Any] | None:
@@ -116,5 +117,3 @@ def _matches(rule: ExceptionRule, classes: list[str]) -> bool:
     return not rule.exceptions or any(
         name == wanted or name.endswith(f"::{wanted}") for name in classes for wanted in rule.exceptions
     )
-
-

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import RelayError
-from ..base import Frames, Listener
+from ..base import ExceptionRule, Frames, Listener
 from .handles import Handles
 from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, clipped, fitted, row, shortened, within
 from .talking import Talking
@@ -24,6 +24,8 @@ COMMAND = ">"
 SCOPES = ("Locals", "Arguments", "Return", "Globals", "Registers")
 CALLS = re.compile(r"[\w\]\)]\s*\(|(?<![=!<>])=(?!=)|\+\+|--")
 """What may change the program: a call, an assignment."""
+ADVICE = re.compile(r"To change this behavior use\s+\"[^\"]+\"\.|Use \"[^\"]+\"\.")
+"""What debuggers tell people who type commands."""
 CAST = re.compile(r"\b(sizeof|alignof|typeof|decltype)\s*\(")
 
 
@@ -60,6 +62,8 @@ class Looking(Talking):
         """counts how often the program went on"""
         self._left: str | None = None
         """the function that was stepped out of"""
+        self._fatal_rules: list[int] = []
+        """numbers of the exception breakpoints that want to hear of crashes"""
         self._tops: dict[int, str] = {}
         """by thread: the function in which it was seen last"""
 
@@ -76,6 +80,8 @@ class Looking(Talking):
         frame = self._frames.get(number)
         if frame is None:
             raise RelayError("FRAME_NOT_FOUND", "The program has moved on")
+        if self._is_running:
+            raise self._not_halted()
         return frame
 
     # Threads and stacks.
@@ -103,10 +109,10 @@ class Looking(Talking):
         body = await self._request("stackTrace", {"threadId": thread_id, "startFrame": 0, "levels": levels})
         return self._told(thread_id, body["stackFrames"])
 
-    def _told(self, thread_id: int, frames: Frames) -> Frames:
+    def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         """With ids of ours, and only paths that lead somewhere."""
         told: Frames = []
-        for level, frame in enumerate(frames):
+        for level, frame in enumerate(frames, above):
             path = (frame.get("source") or {}).get("path") or ""
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
@@ -119,7 +125,7 @@ class Looking(Talking):
             if not os.path.isfile(path):
                 made["presentationHint"] = "subtle"
             told.append(made)
-        if told:
+        if told and not above:
             self._tops[thread_id] = told[0]["name"]
         return told
 
@@ -239,7 +245,8 @@ class Looking(Talking):
         if self._is_syntax_error(said):
             problem = {"message": said[:ERROR_LIMIT], "line": 1, "offset": 1, "text": text[:500]}
             return {"syntax_error": problem}
-        return {"result": None, "type": None, "error": said[:ERROR_LIMIT], "traceback": None}
+        told = " ".join(ADVICE.sub("", said).split())
+        return {"result": None, "type": None, "error": told[:ERROR_LIMIT], "traceback": None}
 
     def _is_syntax_error(self, said: str) -> bool:
         return "syntax error" in said
@@ -331,8 +338,19 @@ class Looking(Talking):
             "message": message,
             "traceback": trace,
             "break_mode": "unhandled",
-            "rules": [],
+            "rules": self._fatal_rules,
         }
+
+    def _check_exceptions(self, rules: list[ExceptionRule], conditions: bool) -> None:
+        """Refuses what is Python's only; crashes stop in any case, and count for those who asked for them."""
+        for rule in rules:
+            if "user_unhandled" in rule.filters:
+                advice = "Use raised (when it is thrown) or uncaught (when it ends the program)"
+                raise RelayError("NOT_SUPPORTED", "user_unhandled is for Python exceptions", suggestion=advice)
+            if rule.condition and not conditions:
+                advice = "Name the classes to stop on in `exceptions` instead"
+                raise RelayError("NOT_SUPPORTED", f"{self.kind} has no conditions on exceptions", suggestion=advice)
+        self._fatal_rules = [rule.number for rule in rules if "uncaught" in rule.filters and not rule.exceptions]
 
     async def explain_exception(self, frame: int) -> dict[str, Any] | None:
         return await self.exception(frame)
@@ -370,6 +388,8 @@ class Looking(Talking):
         return CALLS.search(CAST.sub("", text)) is not None
 
 
+TRACED = 15
+"""frames of a backtrace as text"""
 VALUES = 2.0
 """Seconds that one watch may take."""
 
@@ -421,10 +441,12 @@ def signal_text(number: int) -> tuple[str, str]:
 
 def backtrace(frames: Frames) -> str:
     lines = []
-    for level, frame in enumerate(frames[:100]):
+    for level, frame in enumerate(frames[:TRACED]):
         source = frame.get("source")
         where = f"{source['path']}:{frame['line']}" if source else frame.get("address") or ""
         lines.append(f"#{level} {frame['name']} at {where}")
+    if len(frames) > TRACED:
+        lines.append(f"... and {len(frames) - TRACED} more")
     return "\n".join(lines)
 
 

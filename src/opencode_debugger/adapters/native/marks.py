@@ -145,13 +145,13 @@ class Marks:
         return ({"path": path, "line": answer["line"]},) if path and answer.get("line") else ()
 
     def _bound(self, bp: DebuggerBreakpoint, answer: dict[str, Any]) -> Bound:
-        verified, line = bool(answer.get("verified")), answer.get("line")
+        verified, line, bad = bool(answer.get("verified")), answer.get("line"), answer.get("condition_problem")
         if bp.function:
             places = self.places(answer) if verified else ()
-            return Bound(verified, None, None if verified else answer.get("message"), places)
+            return Bound(verified, None, None if verified else answer.get("message"), places, bad)
         if not verified:
             return Bound(False, None, answer.get("message") or PENDING)
-        return Bound(line in (None, bp.line), line)
+        return Bound(line in (None, bp.line), line, bad_condition=bad)
 
     # A line at which the next run stops, and the first one of the program.
 

@@ -31,7 +31,7 @@ class Stopping(Looking):
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         done(self._started)
-        if self._asides:
+        if self._asides and not self._is_running:  # else it is the stop of what runs
             return
         self._is_running = False
         numbers = self._marks.reached(body.get("hitBreakpointIds") or [])
@@ -162,6 +162,9 @@ class Stopping(Looking):
         journey.steps += 1
         if journey.until is not None:
             await self._look_ahead(journey, journey.until, thread_id)
+        if self._is_pausing:
+            self._tell("pause", thread_id, [])
+            return
         if journey.is_over or journey.is_met or journey.error or journey.steps >= journey.most:
             self._tell("step", thread_id, [])
             return
@@ -253,6 +256,17 @@ class Stopping(Looking):
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
         return self._told(thread_id, body["stackFrames"])
+
+    async def deepen(self, thread_id: int, frames: Frames, wanted: int) -> bool:
+        while len(frames) % MOST_FRAMES == 0 and frames:
+            if len(frames) >= wanted:
+                return True
+            arguments = {"threadId": thread_id, "startFrame": len(frames), "levels": MOST_FRAMES}
+            body = await self._request("stackTrace", arguments)
+            if not body["stackFrames"]:
+                break
+            frames += self._told(thread_id, body["stackFrames"], len(frames))
+        return False
 
 
 def _is_in(frames: Frames, path: str) -> bool:

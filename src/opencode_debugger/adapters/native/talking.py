@@ -57,8 +57,7 @@ class Talking:
         self._is_running = True
         self._alone: int | None = None
         """the only thread that runs"""
-        self._asides = 0
-        """evaluations under way: they make the program run, which is nobody's business"""
+        self._contained_ones: set[Asked] = set()
         self._halting: asyncio.Future[None] | None = None
         """somebody here waits for a stop that is not told"""
         self._is_starting = False
@@ -101,20 +100,21 @@ class Talking:
             raise self._explained(error, command) from error
 
     def _explained(self, error: RelayError, command: str) -> RelayError:
-        if said_of(error) == "notStopped":
-            return RelayError(
-                "INVALID_SESSION_STATE",
-                f"{self.kind} looks at a program only while all of its threads are halted, and one is running",
-                suggestion="Pause it with POST /sessions/{id}/pause, or wait for its next stop",
-            )
-        return error
+        return self._not_halted() if said_of(error) == "notStopped" else error
+
+    def _not_halted(self) -> RelayError:
+        return RelayError(
+            "INVALID_SESSION_STATE",
+            f"{self.kind} looks at a program only while all of its threads are halted, and one is running",
+            suggestion="Pause it with POST /sessions/{id}/pause, or wait for its next stop",
+        )
 
     async def _contained(self, command: str, arguments: dict[str, Any], timeout: float) -> Any:
         talk = self._require_talk()
-        self._asides += 1
+        sent = talk.send(command, arguments)
+        seq = talk.channel.last_seq
+        self._contained_ones.add(sent)
         try:
-            sent = talk.send(command, arguments)
-            seq = talk.channel.last_seq
             await asyncio.wait([sent], timeout=timeout)
             if not sent.done():
                 await self._interrupt(seq, sent)
@@ -127,7 +127,12 @@ class Talking:
             raise
         finally:
             await self._recover()
-            self._asides -= 1
+            self._contained_ones.discard(sent)
+
+    @property
+    def _asides(self) -> int:
+        """Evaluations without an answer yet: they make the program run, which is nobody's business."""
+        return sum(not sent.done() for sent in self._contained_ones)
 
     async def _interrupt(self, seq: int, sent: Asked) -> None:
         """What runs too long is cancelled; a debugger that does not listen to that halts the program."""

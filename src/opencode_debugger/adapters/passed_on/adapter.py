@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from ...errors import RelayError
 from ..base import AttachSpec, ExceptionRule, Groups, LaunchSpec, Listener
 from ..offered import Offered
 from ..stdin import Stdin
+from . import strangers
+from .client import Client
 
+BUSY = "Another client is connected to the debugger of this program: disconnect that one first"
+LEAVING = 1.0
+"""Seconds for a client to make room for the next."""
+FOR_THE_CLIENT = ("stop_on_entry", "just_my_code", "debug_subprocesses")
 NOT_SET = (
     "The session's breakpoints are not set: with tunnel_only the debugger is the tunnel's client's, and so are its "
     "breakpoints"
@@ -27,6 +34,7 @@ class PassedOn(Offered):
         self._timeout = timeout
         self.pid: int | None = None
         self.warnings: list[str] = []
+        self._turn = asyncio.Lock()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -42,8 +50,23 @@ class PassedOn(Offered):
             "or launch without tunnel_only",
         )
 
-    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A client that was let into the tunnel, until it leaves."""
+    async def pass_on(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, on_use: Callable[[], None]
+    ) -> None:
+        """A client that was let into the tunnel, until it leaves. One after the other: the last may be leaving."""
+        client = Client(reader, writer, on_use)
+        try:
+            async with asyncio.timeout(LEAVING):
+                await self._turn.acquire()
+        except TimeoutError:
+            await strangers.turn_away(client, BUSY)
+            return
+        try:
+            await self._carry(client)
+        finally:
+            self._turn.release()
+
+    async def _carry(self, client: Client) -> None:
         raise NotImplementedError
 
     async def check_interpreter(self, path: str) -> None:
@@ -53,7 +76,9 @@ class PassedOn(Offered):
         """A launch says which."""
 
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
-        self.warnings = [NOT_SET] if breakpoints else []
+        ignored = [name for name in FOR_THE_CLIENT if getattr(spec, name)]
+        self.warnings = [f"{name} has no effect with tunnel_only: that is for the client to say" for name in ignored]
+        self.warnings += [NOT_SET] if breakpoints else []
         await self._start(spec)
 
     async def _start(self, spec: LaunchSpec) -> None:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import contextlib
+import fcntl
 import os
 import re
 import socket
+import termios
 import tty
 from collections.abc import Callable
 from typing import Any
 
 from ...errors import RelayError
 from ..native.process import ERRORS, INPUT, OUTPUT, Helper
+from .client import CHUNK, Client
 
-CHUNK = 65536
 CREATED = re.compile(r"Process .* created; pid = (\d+)")
 PROCESS = re.compile(rb"\bpid:([0-9a-f]+);")
 INTERRUPT = b"\x03"
-STOPPING = 1.0
-"""Seconds for a running program to stop when its debugger has left."""
+TAKEN = b"+"
+NO_MORE_TAKING, FINE = b"$QStartNoAckMode#b0", b"$OK#9a"
+QUESTION, NOTHING = b"$vMustReplyEmpty#3a", b"$#00"
+ANSWER = 0.2
+"""Seconds for gdbserver to say that it listens. What it was sent while the program ran is lost: it is asked again."""
+ATTEMPTS = 10
 LOOK = 0.01
+LOOKS = 30
 
 
 class Line:
@@ -53,9 +61,9 @@ class Line:
     async def _begin(self, server: Helper) -> int:
         raise NotImplementedError
 
-    async def carry(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def carry(self, first: bytes, client: Client) -> None:
         """Both ways, until either end has had enough."""
-        works = [self._inward(first, reader), self._outward(writer)]
+        works = [self._inward(first, client), self._outward(client)]
         tasks: list[asyncio.Future[Any]] = [self._loop.create_task(work) for work in works]
         try:
             await asyncio.wait([*tasks, self._closed], return_when=asyncio.FIRST_COMPLETED)
@@ -64,15 +72,14 @@ class Line:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _inward(self, data: bytes, reader: asyncio.StreamReader) -> None:
+    async def _inward(self, data: bytes, client: Client) -> None:
         while data:
             await self._write(data)
-            data = await reader.read(CHUNK)
+            data = await client.read()
 
-    async def _outward(self, writer: asyncio.StreamWriter) -> None:
+    async def _outward(self, client: Client) -> None:
         while data := await self._read():
-            writer.write(data)
-            await writer.drain()
+            await client.write(data)
 
     async def _read(self) -> bytes:
         while True:
@@ -98,7 +105,8 @@ class Line:
         try:
             await asyncio.wait([ready, self._closed], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            forget(descriptor)
+            if not self.is_closed:
+                forget(descriptor)
         if self.is_closed:
             raise OSError("the debug server is gone")
 
@@ -109,6 +117,8 @@ class Line:
     def close(self) -> None:
         if not self._closed.done():
             self._closed.set_result(None)
+            self._loop.remove_reader(self._fd)
+            self._loop.remove_writer(self._fd)
             os.close(self._fd)
 
 
@@ -139,13 +149,11 @@ class PtyLine(Line):
 
     async def hang_up(self, is_running: Callable[[], bool]) -> None:
         """The program is halted, as gdbserver leaves it, and waits for the next."""
-        if self.is_closed:
-            return
-        if is_running():
-            with contextlib.suppress(OSError, TimeoutError):
-                async with asyncio.timeout(STOPPING):
-                    await self._write(INTERRUPT)
-                    await self._until_stopped(is_running)
+        with contextlib.suppress(OSError):
+            for _ in range(ATTEMPTS):
+                await self._halt(is_running)
+                if await self._is_listening():
+                    break
         if self.is_closed:
             return
         old = self._fd
@@ -156,12 +164,40 @@ class PtyLine(Line):
         os.close(slave)
         os.close(old)
 
-    async def _until_stopped(self, is_running: Callable[[], bool]) -> None:
-        """Nobody tells."""
-        while True:
-            await asyncio.sleep(LOOK)
-            if not is_running():
+    async def _halt(self, is_running: Callable[[], bool]) -> None:
+        """While the program runs, gdbserver looks at one byte at a time: nothing may stand before that one."""
+        await self._soon(lambda: is_running() or not self._unread())
+        if is_running():
+            termios.tcflush(self._slot, termios.TCIFLUSH)
+            await self._write(INTERRUPT)
+            await self._soon(lambda: not is_running())
+
+    async def _soon(self, is_so: Callable[[], bool]) -> None:
+        for _ in range(LOOKS):
+            if is_so():
                 return
+            await asyncio.sleep(LOOK)
+
+    async def _is_listening(self) -> bool:
+        """gdbserver does not survive a line that goes while it writes, or waits for its words to be taken."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ANSWER):
+                await self._ask(TAKEN + NO_MORE_TAKING, FINE)
+                await self._ask(TAKEN + QUESTION, NOTHING)
+                return True
+        return False
+
+    async def _ask(self, request: bytes, answer: bytes) -> None:
+        await self._write(request)
+        came = b""
+        while answer not in came and (data := await self._read()):
+            came = came[-len(answer) :] + data
+
+    def _unread(self) -> int:
+        """Bytes that gdbserver has not taken yet: they would be lost with the line."""
+        count = array.array("i", [0])
+        fcntl.ioctl(self._slot, termios.FIONREAD, count)
+        return count[0]
 
     def close(self) -> None:
         if not self.is_closed:

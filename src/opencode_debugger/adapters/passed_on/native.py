@@ -17,12 +17,12 @@ from ..stdin import Stdin
 from ..watched import Watched
 from . import strangers
 from .adapter import PassedOn
+from .client import Client
 from .lines import Line, PtyLine, SocketLine
 
 SPEAKS_GDB = (
     "This tunnel speaks gdb's remote protocol, not DAP: connect gdb with target remote, or lldb with gdb-remote"
 )
-BUSY = "Another debugger is connected to this program: disconnect that one first"
 LET_GO = "The debugger that was connected before has let go of this program: it runs without one"
 PARTING = 1.0
 """Seconds for a debug server to tell its client of the program's end."""
@@ -41,7 +41,6 @@ class NativePassedOn(PassedOn):
         self._line: Line | None = None
         self._pipes: Pipes | None = None
         self._program: Watched | None = None
-        self._client: asyncio.Task[Any] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def check_launch(self, spec: LaunchSpec) -> None:
@@ -83,9 +82,7 @@ class NativePassedOn(PassedOn):
         with contextlib.suppress(RelayError):
             self._pipes.stdin.send(spec.stdin, spec.stdin_eof)
 
-    def _under_gdbserver(
-        self, spec: LaunchSpec, environment: dict[str, str], streams: Streams
-    ) -> tuple[Helper, Line]:
+    def _under_gdbserver(self, spec: LaunchSpec, environment: dict[str, str], streams: Streams) -> tuple[Helper, Line]:
         """It reads and writes a terminal that only we have: a port would be open to everybody on this machine."""
         line = PtyLine()
         # The shell that it starts programs with is the one named there; the program gets its own again.
@@ -130,7 +127,7 @@ class NativePassedOn(PassedOn):
             self._listener.on_exit(status)
         self.pid = None
         if server is not None:
-            await server.end(PARTING)
+            await server.end(PARTING if self._turn.locked() else 0)
         await self._close()
         await end_others(self._session_id)
 
@@ -138,21 +135,19 @@ class NativePassedOn(PassedOn):
         if self._line is not None:
             self._line.close()
 
-    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _carry(self, client: Client) -> None:
         line = self._line
-        if self._client is not None or line is None or line.is_closed:
-            await strangers.turn_away(reader, writer, BUSY if self._client is not None else LET_GO)
+        if line is None or line.is_closed:
+            await strangers.turn_away(client, LET_GO)
             return
-        self._client = asyncio.current_task()
-        try:
-            first = await reader.read(strangers.CHUNK)
-            if first.startswith(strangers.DAP):
-                await strangers.turn_away(reader, writer, SPEAKS_GDB, first)
-            elif first:
-                await line.carry(first, reader, writer)
-        finally:
-            await line.hang_up(self._is_running)
-            self._client = None
+        first = await client.read()
+        if first.startswith(strangers.DAP):
+            await strangers.turn_away(client, SPEAKS_GDB, first)
+        elif first:
+            try:
+                await line.carry(first, client)
+            finally:
+                await line.hang_up(self._is_running)
 
     def _is_running(self) -> bool:
         return self.pid is not None and state_of(self.pid) not in ("t", "")

@@ -18,9 +18,9 @@ from ..processes import ExitStatus, Program, end_others
 from ..stdin import Stdin
 from . import strangers
 from .adapter import PassedOn
+from .client import CHUNK, Client
 
 SPEAKS_DAP = "This tunnel speaks DAP, which gdb and lldb do not: attach an editor"
-BUSY = "Another client is connected to the debugger of this program: disconnect that one first"
 GONE = "The debugger of this program is gone: it runs without one"
 LONGEST = 64 * 1024 * 1024
 """Bytes of one message."""
@@ -35,7 +35,6 @@ class PythonPassedOn(PassedOn):
 
     _program: Program | None = None
     _line: DebugpyLine | None = None
-    _client: asyncio.Task[Any] | None = None
 
     async def check_launch(self, spec: LaunchSpec) -> None:
         interpreter = await interpreters.identify(spec.interpreter)
@@ -70,21 +69,19 @@ class PythonPassedOn(PassedOn):
         self.pid = None
         self._listener.on_exit(status)
 
-    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _carry(self, client: Client) -> None:
         line = self._line
-        if self._client is not None or line is None or line.is_closed:
-            await strangers.turn_away(reader, writer, BUSY if self._client is not None else GONE)
+        if line is None or line.is_closed:
+            await strangers.turn_away(client, GONE)
             return
-        self._client = asyncio.current_task()
-        try:
-            first = await reader.read(strangers.CHUNK)
-            if first.startswith(strangers.GDB_REMOTE):
-                await strangers.turn_away(reader, writer, SPEAKS_DAP, first)
-            elif first:
-                await line.carry(first, reader, writer)
-        finally:
-            await line.part()
-            self._client = None
+        first = await client.read()
+        if first.startswith(strangers.GDB_REMOTE):
+            await strangers.turn_away(client, SPEAKS_DAP, first)
+        elif first:
+            try:
+                await line.carry(first, client)
+            finally:
+                await line.part()
 
     @property
     def stdin(self) -> Stdin | None:
@@ -128,7 +125,7 @@ class DebugpyLine:
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
         self._writer = asyncio.StreamWriter(transport, protocol, self._reader, asyncio.get_running_loop())
-        self._client: asyncio.StreamWriter | None = None
+        self._client: Client | None = None
         self._numbers = FIRST_OWN
         self._awaited: dict[int, asyncio.Future[None]] = {}
         self._is_configured = False
@@ -138,9 +135,9 @@ class DebugpyLine:
     def is_closed(self) -> bool:
         return self._pump.done()
 
-    async def carry(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._client = writer
-        inward = asyncio.get_running_loop().create_task(self._inward(first, reader))
+    async def carry(self, first: bytes, client: Client) -> None:
+        self._client = client
+        inward = asyncio.get_running_loop().create_task(self._inward(first, client))
         try:
             await asyncio.wait([inward, self._pump], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -148,7 +145,7 @@ class DebugpyLine:
             inward.cancel()
             await asyncio.gather(inward, return_exceptions=True)
 
-    async def _inward(self, data: bytes, reader: asyncio.StreamReader) -> None:
+    async def _inward(self, data: bytes, client: Client) -> None:
         """Whole messages only: half of one would be the end of the line for everybody."""
         deframer = framing.Deframer(LONGEST)
         while data:
@@ -157,7 +154,7 @@ class DebugpyLine:
                     self._notice(messages.decode(body))
                 self._writer.write(framing.frame(body))
                 await self._writer.drain()
-            data = await reader.read(strangers.CHUNK)
+            data = await client.read()
 
     def _notice(self, message: messages.Message) -> None:
         if isinstance(message, messages.Request):
@@ -171,12 +168,11 @@ class DebugpyLine:
             client = self._client
             if not self._is_own(body) and client is not None:
                 with contextlib.suppress(OSError):
-                    client.write(framing.frame(body))
-                    await client.drain()
+                    await client.write(framing.frame(body))
 
     async def _bodies(self) -> AsyncIterator[bytes]:
         with contextlib.suppress(OSError, framing.FramingError):
-            while data := await self._reader.read(strangers.CHUNK):
+            while data := await self._reader.read(CHUNK):
                 for body in self._deframer.feed(data):
                     yield body
 

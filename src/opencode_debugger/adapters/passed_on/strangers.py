@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 
 from ...dap import framing, messages
+from .client import Client
 
 GDB_REMOTE = (b"+", b"$", b"-", b"\x03")
 """How debuggers begin that want a debug server."""
 DAP = b"Content-Length"
 PATIENCE = 5.0
-CHUNK = 65536
 
 
 def in_gdb_remote(text: str) -> bytes:
@@ -31,10 +31,9 @@ def in_dap(begun: bytes, text: str) -> bytes:
     return framing.frame(messages.encode(messages.Response(seq, False, command, text, body, 1)))
 
 
-async def turn_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: str, begun: bytes = b"") -> None:
+async def turn_away(client: Client, text: str, begun: bytes = b"") -> None:
     """When it has said something, so that it listens for the answer."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE):
-            begun = begun or await reader.read(CHUNK)
-    writer.write(in_dap(begun, text) if begun.startswith(DAP) else in_gdb_remote(text))
-    await writer.drain()
+            begun = begun or await client.read()
+    await client.write(in_dap(begun, text) if begun.startswith(DAP) else in_gdb_remote(text))

@@ -22,6 +22,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "watch": looking.watch,
     "evaluate": looking.evaluate,
     "command": looking.command,
+    "complete": looking.complete,
     "set_variable": looking.set_variable,
     "set_expression": looking.set_expression,
     "signal": throws.signal,
@@ -51,6 +52,7 @@ def install() -> None:
         return _call(method, arguments or {})
 
     looking.install()
+    marks.install()
 
 
 install()

@@ -17,6 +17,7 @@ gdb: Any = importlib.import_module("gdb")
 Place = list[int]
 """thread, level on its stack, and number of the stop"""
 
+PRINT = "print "
 returned: Any = None
 """What the function gave that was just left."""
 evaluating = 0
@@ -238,6 +239,13 @@ def command(place: Place, text: str) -> Json:
         return {"text": str(gdb.execute(text, from_tty=False, to_string=True))}
     except gdb.error as error:
         return {"error": str(error)}
+
+
+def complete(place: Place, text: str) -> list[str]:
+    """What may stand at the end of an expression, each with all that comes before it."""
+    select(place)
+    said = str(gdb.execute(f"complete {PRINT}{text}", to_string=True))
+    return [line[len(PRINT) :] for line in said.splitlines() if line.startswith(PRINT)]
 
 
 # Assignments.

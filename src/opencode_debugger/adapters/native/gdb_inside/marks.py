@@ -36,6 +36,8 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
 
     wish: Json
     hits = 0
+    known: tuple[bool, int] = (True, 0)
+    """whether it has a place, and how many"""
 
     def stop(self) -> bool:
         if looking.evaluating:
@@ -51,7 +53,7 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
 
     def _stops(self) -> bool:
         condition = self.wish.get("condition")
-        if condition and not _is_true(gdb.parse_and_eval(condition)):
+        if condition and not gdb.parse_and_eval(condition):
             return False
         self.hits += 1
         if not _is_wanted(self.wish.get("hit_condition"), self.hits):
@@ -62,10 +64,6 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
         text = "".join(part if isinstance(part, str) else _shown(part) for part in log)
         tell("log", number=self.wish["number"], text=text[:LONGEST], hits=self.hits)
         return False
-
-
-def _is_true(value: Any) -> bool:
-    return bool(value)
 
 
 def _is_wanted(hit_condition: str | None, hits: int) -> bool:
@@ -109,21 +107,39 @@ def place(group: str, wanted: list[Json]) -> Json:
     for wish in wanted:
         known = before.pop(_key(wish), None)
         try:
-            _check(wish)
             mark = known or _made(wish)
         except gdb.error as error:
-            if known is not None:
-                known.delete()
             answers.append({"verified": False, "message": str(error)})
             continue
         mark.hits = max(wish.get("hits", 0), mark.hits)
         mark.wish = wish
         now.append(mark)
-        answers.append(described(mark))
+        answers.append(dict(described(mark), condition_problem=_problem(wish)))
     for mark in before.values():
         mark.delete()
     _groups[group] = now
     return {"breakpoints": answers}
+
+
+def _modified(mark: Any) -> None:
+    """Of what gdb changes about a breakpoint, its place is news; that it was reached once more is not."""
+    if not isinstance(mark, Mark):
+        _told(mark)
+    elif (mark.pending, len(mark.locations)) != mark.known:
+        mark.known = (mark.pending, len(mark.locations))
+        _server.send_event("breakpoint", {"reason": "changed", "breakpoint": described(mark)})
+
+
+_told: Any = None
+"""how gdb itself tells of changes"""
+
+
+def install() -> None:
+    global _told
+    _told = getattr(importlib.import_module("gdb.dap.breakpoint"), "_bp_modified", None)
+    if _told is not None:
+        gdb.events.breakpoint_modified.disconnect(_told)
+        gdb.events.breakpoint_modified.connect(_modified)
 
 
 def _key(wish: Json) -> tuple[Any, ...]:
@@ -138,21 +154,24 @@ def _location(wish: Json) -> Json:
 
 def _made(wish: Json) -> Mark:
     mark = Mark(**_location(wish))
-    mark.wish = wish
+    mark.wish, mark.known = wish, (mark.pending, len(mark.locations))
     return mark
 
 
-def _check(wish: Json) -> None:
-    """A condition that can never be evaluated there is refused at once."""
+def _problem(wish: Json) -> str | None:
+    """Why a condition can never be evaluated there."""
     condition = wish.get("condition")
     if not condition:
-        return
+        return None
     probe = gdb.Breakpoint(internal=True, **_location(wish))
     try:
         if not probe.pending:
             probe.condition = condition
+    except gdb.error as error:
+        return str(error)
     finally:
         probe.delete()
+    return None
 
 
 def described(mark: Any) -> Json:

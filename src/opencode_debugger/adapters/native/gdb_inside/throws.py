@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any
 
 from . import looking
+from .marks import tell
 from .values import Json, text_of
 
 gdb: Any = importlib.import_module("gdb")
@@ -14,7 +16,8 @@ THROW = "__cxa_throw"
 WITH_ADDRESS = (4, 7, 8, 11)
 """SIGILL, SIGBUS, SIGFPE, SIGSEGV"""
 REGISTERS = {"x86-64": ("rdi", "rsi"), "aarch64": ("x0", "x1")}
-PREFIX = "typeinfo for "
+WHAT = "((char *(*)(void *)) (*(void ***) {address})[2])((void *) {address})"
+"""A call of std::exception::what, by its place among the virtual functions: its class may not be known here."""
 
 _rules: list[Json] = []
 _mark: Any = None
@@ -42,48 +45,77 @@ class Throw(gdb.Breakpoint):  # type: ignore[misc]
         global _last
         if looking.evaluating:
             return False
-        address, name = _arguments()
-        names = _lineage(name)
-        numbers = [rule["number"] for rule in _rules if _matches(rule, names)]
+        try:
+            address, info = _arguments()
+            names = _lineage(info)
+        except Exception:
+            return False  # something that does not look like a throw
+        numbers = [rule["number"] for rule in _rules if _matches(rule, names) and _is_met(rule)]
         if not numbers:
             return False
-        _last = {"address": address, "type": name, "rules": numbers}
+        _last = {"address": address, "type": names[0], "lineage": names, "rules": numbers}
         return True
 
 
-def _arguments() -> tuple[int, str]:
-    """Of the call: the object, and the name of its class."""
+def _arguments() -> list[int]:
+    """Of the call: the object, and what describes its class."""
     frame = gdb.newest_frame()
     architecture = frame.architecture().name()
     names = next((found for key, found in REGISTERS.items() if key in architecture), REGISTERS["x86-64"])
-    address, info = (int(frame.read_register(name)) & (2**64 - 1) for name in names)
-    return address, _class_of(info)
+    return [int(frame.read_register(name)) & (2**64 - 1) for name in names]
 
 
-def _class_of(info: int) -> str:
-    said = str(gdb.execute(f"info symbol {info}", to_string=True))
-    name = said.split(" in section")[0].strip()
-    return name[len(PREFIX) :] if name.startswith(PREFIX) else name
-
-
-def _lineage(name: str) -> list[str]:
-    """The class and those that it is derived from, as far as they are known."""
+def _lineage(info: int) -> list[str]:
+    """The class and those that it is derived from, the nearest first: the program itself keeps track of that."""
     found: list[str] = []
-    waiting = [name]
+    waiting = [info]
     while waiting and len(found) < 50:
         each = waiting.pop(0)
-        found.append(each)
-        try:
-            fields = gdb.lookup_type(each).strip_typedefs().fields()
-        except Exception:
-            continue
-        waiting += [str(field.type) for field in fields if field.is_base_class]
+        found.append(_symbol(each, "typeinfo for "))
+        waiting += _bases(each)
     return found
+
+
+def _symbol(address: int, prefix: str) -> str:
+    said = str(gdb.execute(f"info symbol {address}", to_string=True))
+    name = re.split(r" in section|@", said)[0].strip()
+    return name[len(prefix) :] if name.startswith(prefix) else name
+
+
+def _bases(info: int) -> list[int]:
+    """By the layout of type descriptions that all compilers share: one base, or a list of them."""
+    word = gdb.lookup_type("char").pointer().sizeof
+    kind = _symbol(_number(info, word), "vtable for __cxxabiv1::")
+    if kind.startswith("__si_class_type_info"):
+        return [_number(info + 2 * word, word)]
+    if kind.startswith("__vmi_class_type_info"):
+        count = min(50, _number(info + 2 * word + 4, 4))
+        return [_number(info + 2 * word + 8 + 2 * word * index, word) for index in range(count)]
+    return []
+
+
+def _number(address: int, size: int) -> int:
+    return int.from_bytes(bytes(gdb.selected_inferior().read_memory(address, size)), "little")
 
 
 def _matches(rule: Json, names: list[str]) -> bool:
     wanted = rule["exceptions"]
     return not wanted or any(name == each or name.endswith("::" + each) for name in names for each in wanted)
+
+
+def _is_met(rule: Json) -> bool:
+    """Its condition, in the function that throws."""
+    if not rule.get("condition"):
+        return True
+    here = gdb.newest_frame()
+    try:
+        here.older().select()
+        return bool(gdb.parse_and_eval(rule["condition"]))
+    except Exception as error:
+        tell("condition_error", number=rule["number"], error=str(error), of_exception=True)
+        return True
+    finally:
+        here.select()
 
 
 def define(rules: list[Json]) -> Json:
@@ -103,16 +135,16 @@ def thrown(place: looking.Place) -> Json:
     looking.select(place)
     if _last is None:
         return {}
-    return dict(_last, message=_what(_last["address"], _last["type"]))
+    return dict(_last, message=_what(_last["address"], _last["lineage"]))
 
 
-def _what(address: int, name: str) -> str:
+def _what(address: int, lineage: list[str]) -> str:
     """What it says of itself, if it is one of the standard library's kind; else its value."""
     try:
-        if any(each.startswith("std::") for each in _lineage(name)):
+        if "std::exception" in lineage:
             with looking.Evaluating(1):
-                said = gdb.parse_and_eval(f"((std::exception *) {address})->what()")
+                said = gdb.parse_and_eval(WHAT.format(address=address))
                 return str(said.string(errors="replace"))
-        return text_of(gdb.Value(address).cast(gdb.lookup_type(name).pointer()).dereference())
+        return text_of(gdb.Value(address).cast(gdb.lookup_type(lineage[0]).pointer()).dereference())
     except Exception:
         return ""

@@ -1,0 +1,268 @@
+"""WebSockets frame by frame: clients that say nonsense, leave, do not read, or come a thousand times."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import uvicorn
+from relays import Relay, Session
+from sockets import BINARY, CLOSE, PING, PONG, TEXT, RawSocket, local_token, made, opened, own_relay
+from stub_relay import StubRelay, StubSettings
+
+from opencode_debugger.app import create_app
+from opencode_debugger.auth.access import Access
+from opencode_debugger.auth.scopes import ALL_SCOPES
+from opencode_debugger.auth.tokens import hash_of, new_token
+from opencode_debugger.persistence.tokens import TokenStore
+from opencode_debugger.relay import following
+from opencode_debugger.streams import wire
+from opencode_debugger.streams.http import Http
+
+
+def debug_path(session: Session) -> str:
+    return f"/sessions/{session.id}/debug"
+
+
+# Frames by hand.
+
+
+def test_a_client_by_hand_is_understood(relay: Relay, session: Session) -> None:
+    with RawSocket(relay, debug_path(session)) as raw:
+        assert raw.head.startswith(b"HTTP/1.1 101")
+        assert b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in raw.head
+        raw.send(PING, b"are you there")
+        assert raw.frame() == (PONG, b"are you there")
+        raw.send(TEXT, b'{"action": ', is_final=False)
+        raw.send(PING, b"")
+        raw.send(0, b'"ping"', is_final=False)
+        raw.send(0, b"}")
+        assert raw.frame() == (PONG, b"")
+        kinds = [json.loads(raw.frame()[1])["kind"] for _ in range(2)]
+        assert kinds == ["ack", "result"]
+        raw.send(CLOSE, b"\x03\xe8bye")
+        assert raw.frame() == (CLOSE, b"\x03\xe8bye")
+        with pytest.raises(EOFError):
+            raw.frame()
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (made(TEXT, b'{"action":"ping"}', is_masked=False), 1002),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 1002),
+        (bytes(range(256)) * 40, 1002),
+        (made(0, b"no beginning"), 1002),
+        (made(3, b"an opcode that is not one"), 1002),
+        (made(PING, b"x" * 126), 1002),
+        (made(TEXT, b"\xff\xfe{}"), 1007),
+        (b"\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff" + b"mask", 1009),
+        (made(TEXT, b"x" * 17_000_000), 1009),
+    ],
+    ids=["unmasked", "http", "garbage", "continuation", "opcode", "long ping", "no UTF-8", "exabytes", "17 MB"],
+)
+@pytest.mark.parametrize("name", ["debug", "logs"])
+def test_who_breaks_the_protocol_is_told_and_closed(
+    relay: Relay, session: Session, name: str, sent: bytes, code: int
+) -> None:
+    with RawSocket(relay, f"/sessions/{session.id}/{name}") as raw:
+        raw.socket.sendall(sent)
+        assert raw.close_code() == code
+        with pytest.raises((EOFError, ConnectionResetError)):
+            raw.frame()
+
+
+def test_who_hangs_up_in_the_middle_of_a_frame_leaves_nothing(relay: Relay, session: Session) -> None:
+    before = relay.log.read_text()
+    for sent in (made(TEXT, b'{"action":"ping"}')[:9], b"\x81", b"\x81\xfe\xff", made(TEXT, b"{", is_final=False), b""):
+        for name in ("debug", "logs"):
+            with RawSocket(relay, f"/sessions/{session.id}/{name}") as raw:
+                raw.socket.sendall(sent)
+    with opened(relay, debug_path(session)) as socket:
+        assert socket.data("ping")
+    assert "Traceback" not in relay.log.read_text().removeprefix(before)
+
+
+def test_what_is_sent_to_the_logs_is_ignored(relay: Relay, session: Session) -> None:
+    with RawSocket(relay, f"/sessions/{session.id}/logs") as raw:
+        for number in range(2000):
+            raw.send(BINARY if number % 2 else TEXT, b"whatever")
+        session.launch(code="print('here')")
+        assert [json.loads(message)["text"] for message in raw.messages()] == ["here\n"]
+
+
+def test_there_are_no_other_streams(relay: Relay, session: Session) -> None:
+    for path in ("/", "/sessions", f"/sessions/{session.id}", f"/sessions/{session.id}/log", "/api/v1/health"):
+        with opened(relay, path) as socket:
+            assert socket.closed() == (1008, "ROUTE_NOT_FOUND")
+
+
+def test_tokens_and_addresses_are_in_no_log(tmp_path: Path) -> None:
+    with own_relay(tmp_path, log_level="debug") as (relay, api), api.session() as session:
+        with opened(relay, f"/sessions/{session.id}/debug", kinds="a_kind_of_mine") as socket:
+            assert socket.data("ping")
+        with RawSocket(relay, f"/sessions/{session.id}/logs?token=in_the_address", token="ocdb_wrong") as raw:
+            assert raw.close_code() == 1008
+    token = local_token(relay)
+    log = relay.log.read_text()
+    assert f"WS /sessions/{session.id}/logs 1008" in log
+    for secret in (token, "ocdb_wrong", "in_the_address", "a_kind_of_mine"):
+        assert secret not in log
+
+
+# A thousand times.
+
+
+def test_a_thousand_connections_leave_nothing_behind(tmp_path: Path) -> None:
+    with own_relay(tmp_path) as (relay, api), api.session() as session:
+        session.launch(code="for n in range(20):\n    print(n)\nimport time\ntime.sleep(1000)", wait=False)
+        assert session.get("/output", limit=1, timeout=20)["entries"]
+        assert relay.process is not None
+        processes = [psutil.Process(relay.process.pid), relay.runner_of(session)]
+
+        def come_and_go(times: int) -> None:
+            for number in range(times):
+                with RawSocket(relay, f"/sessions/{session.id}/{'logs' if number % 2 else 'debug'}") as raw:
+                    if number % 3 == 0:
+                        raw.send(TEXT, b'{"action":"report","wait":600}')
+                        raw.frame()
+
+        def used() -> list[tuple[int, int]]:
+            return [(process.num_fds(), process.memory_info().rss) for process in processes]
+
+        come_and_go(100)
+        before = used()
+        come_and_go(1000)
+        with opened(relay, f"/sessions/{session.id}/debug", kinds="stopped") as socket:
+            assert socket.data("ping")
+        for (descriptors, memory), (more_descriptors, more_memory) in zip(before, used(), strict=True):
+            assert more_descriptors <= descriptors + 5
+            assert more_memory < memory + 12_000_000
+
+
+# Not reading at all, in less time than a real relay gives.
+
+
+class Endless(StubRelay):
+    """A session that never stops writing."""
+
+    async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
+        if operation != "follow_output":
+            return await super().call(session_id, operation, params)
+        await asyncio.sleep(0)
+        entry = {"category": "stdout", "output": "x" * 10_000, "timestamp": "2026-01-13T10:30:00.000Z"}
+        page = {"entries": [entry] * 20, "next_cursor": "bzE=", "has_more": True, "dropped": 0, "cleared": 0}
+        return json.dumps(page).encode()
+
+
+@contextlib.contextmanager
+def served(relay: StubRelay, folder: Path) -> Iterator[tuple[uvicorn.Server, Relay, str]]:
+    """The door with our wire, in this process; the Relay says only where."""
+    store, token = TokenStore(folder), new_token()
+    store.add("all", hash_of(token), list(ALL_SCOPES))
+    listener = socket.create_server(("127.0.0.1", 0))
+    app = create_app(relay, StubSettings(), Access(store, False))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, http=Http, ws=wire.Wire, lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield server, Relay(folder, listener.getsockname()[1]), token
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listener.close()
+    assert not thread.is_alive()
+
+
+def eventually(is_so: Any, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_reader_that_takes_nothing_is_closed_and_one_that_takes_little_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(wire, "STALLED", 0.5)
+    monkeypatch.setattr(wire, "PARTING", 0.3)
+    caplog.set_level(logging.INFO)
+    with served(Endless(), tmp_path) as (server, relay, token):
+        with RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096):
+            eventually(lambda: "WS /sessions/s/logs 1013" in caplog.text)
+            eventually(lambda: not server.server_state.connections)
+        with RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096) as slow:
+            deadline = time.monotonic() + 2
+            while time.monotonic() < deadline:
+                assert slow.frame()[0] == TEXT
+                time.sleep(0.05)
+            assert len(server.server_state.connections) == 1
+        eventually(lambda: not server.server_state.tasks)
+
+
+def test_a_reader_of_server_sent_events_that_takes_nothing_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "STALLED", 0.5)
+    with served(Endless(), tmp_path) as (server, relay, _):
+        request = f"GET /api/v1/sessions/s/output/stream HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", relay.port)) as connection:
+            connection.sendall(request.encode())
+            assert b" 200 " in connection.recv(100)
+            eventually(lambda: not server.server_state.connections)
+            eventually(lambda: not server.server_state.tasks)
+        with socket.create_connection(("127.0.0.1", relay.port)) as connection:
+            connection.sendall(request.encode())
+            deadline = time.monotonic() + 2
+            while time.monotonic() < deadline:
+                assert connection.recv(20_000)
+                time.sleep(0.05)
+            assert len(server.server_state.connections) == 1
+
+
+def test_who_does_not_take_part_in_the_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "PARTING", 0.3)
+    with served(Endless(), tmp_path) as (server, relay, token):
+        with RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096) as raw:
+            raw.send(CLOSE, b"")
+            eventually(lambda: not server.server_state.connections)
+        with RawSocket(relay, "/sessions/unknown/debug", token) as raw:
+            assert raw.close_code() == 1008
+            eventually(lambda: not server.server_state.connections)
+
+
+class Quiet(StubRelay):
+    """A session in which nothing happens."""
+
+    async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
+        await asyncio.sleep(params["timeout"])
+        return b'{"entries":[],"next_cursor":"bzE=","has_more":false,"dropped":0,"cleared":0}'
+
+
+def test_a_token_that_is_revoked_ends_the_streams_it_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "KEEP_ALIVE", 0.2)
+    with served(Quiet(), tmp_path) as (_, relay, token):
+        with opened(relay, "/sessions/s/logs", token) as logs, opened(relay, "/sessions/s/debug", token) as debug:
+            TokenStore(tmp_path).remove("all")
+            assert logs.closed() == debug.closed() == (1008, "UNAUTHORIZED")
+        with opened(relay, "/sessions/s/logs", token) as socket:
+            assert socket.closed() == (1008, "UNAUTHORIZED")
+
+
+def test_a_fault_of_ours_is_told_without_its_insides(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with served(StubRelay(), tmp_path) as (_, relay, token):
+        with opened(relay, "/sessions/broken/logs", token) as connection:
+            assert connection.closed() == (1011, "INTERNAL_ERROR")
+        with opened(relay, "/sessions/odd/logs", token) as connection:
+            assert connection.closed() == (1011, "DEBUGPY_ERROR: lone ?")
+    assert "a secret" in caplog.text
