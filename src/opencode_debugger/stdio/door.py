@@ -163,6 +163,11 @@ class Door:
     def hold(self) -> None:
         self._is_held = True
 
+    def set_off(self) -> None:
+        """A step has begun: what comes after it waits for its end."""
+        self.state, self.is_stepping = State.RUNNING, True
+        self.hold()
+
     def release(self) -> None:
         self._is_held = False
         self._progress += 1
