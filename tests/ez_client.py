@@ -25,22 +25,22 @@ Event = dict[str, Any]
 class Ide:
     """`extended` says whether it may be told what is not in the document."""
 
-    def __init__(self, *argv: str | Path, extended: bool = False, **options: Any) -> None:
+    def __init__(self, *argv: str | Path, extended: bool = False, env: dict[str, str] | None = None) -> None:
         self.extended = extended
         self.events: list[str] = []
         self.text = ""
         """what the program printed"""
         self._buffer = b""
         self._is_over = False
-        env = {**os.environ, RUN_MARKER: RUN_ID}
+        env = {**os.environ, RUN_MARKER: RUN_ID, **(env or {})}
         pipe = subprocess.PIPE
         command = [*COMMAND, *map(str, argv)]
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, bufsize=0, **options)
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, bufsize=0)
 
     @classmethod
-    def of(cls, file: Path, *argv: str, extended: bool = False) -> Ide:
+    def of(cls, file: Path, *argv: str, extended: bool = False, **options: Any) -> Ide:
         """That has told what it wants to debug."""
-        ide = cls("debugserver", file, *argv, extended=extended)
+        ide = cls("debugserver", file, *argv, extended=extended, **options)
         ide.send("initialize", file=str(file), **({"capabilities": []} if extended else {}))
         ide.expect("initialized")
         return ide
@@ -52,10 +52,13 @@ class Ide:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.communicate(timeout=SECONDS)
-        except (subprocess.TimeoutExpired, ValueError):
+            self.process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     # Commands.
 
@@ -98,14 +101,14 @@ class Ide:
         self.text += event["data"]["text"] if event["event"] == "output" else ""
         return event
 
-    def expect(self, name: str, **data: Any) -> dict[str, Any]:
+    def expect(self, name: str, /, **data: Any) -> dict[str, Any]:
         """That comes next, with at least this data."""
         event = self.next()
         assert event["event"] == name, event
         assert {key: event["data"].get(key) for key in data} == data, event
         return dict(event["data"])
 
-    def until(self, name: str, **data: Any) -> dict[str, Any]:
+    def until(self, name: str, /, **data: Any) -> dict[str, Any]:
         """The next of that name, whatever comes before it."""
         while True:
             event = self.next()
@@ -114,7 +117,7 @@ class Ide:
                 return dict(event["data"])
             assert event["event"] != "exited", event
 
-    def refused(self, command: str, message: str = "", **params: Any) -> str:
+    def refused(self, command: str, message: str = "", /, **params: Any) -> str:
         """Sends a command that cannot be carried out; gives what is said about it."""
         self.send(command, **params)
         said = self.until("error", command=command)["message"]

@@ -73,7 +73,10 @@ EXPECTED: dict[str, dict[State, str]] = {
         "reverseContinue": (NOT_STARTED, NOT_STARTED, RUNNING, NO_WAY_BACK, ENDED),
     }.items()
 }
-BEFORE = {"clearBreakpoint": "setBreakpoint", "removeWatch": "addWatch"}
+BEFORE: dict[str, tuple[str, dict[str, Any]]] = {
+    "clearBreakpoint": ("setBreakpoint", {**PARAMS["setBreakpoint"], "condition": "False"}),
+    "removeWatch": ("addWatch", PARAMS["addWatch"]),
+}
 """What must be there to be removed."""
 
 
@@ -108,20 +111,15 @@ def again(ide: Ide, state: State, path: Path, name: str) -> None:
         ide.send("continue")
 
 
-def send(ide: Ide, name: str, path: Path) -> None:
-    given = {key: str(path) if value == "{file}" else value for key, value in PARAMS.get(name, {}).items()}
-    ide.send(name, **given)
+def send(ide: Ide, name: str, params: dict[str, Any], path: Path) -> None:
+    ide.send(name, **{key: str(path) if value == "{file}" else value for key, value in params.items()})
 
 
 def check(ide: Ide, name: str, state: State, path: Path) -> None:
     expected = EXPECTED[name][state]
-    if expected and BEFORE.get(name) in COMMANDS and " " not in expected and state is not State.RUNNING:
-        send(ide, BEFORE[name], path)
-    elif name == "removeWatch" and state is State.RUNNING:
-        send(ide, "addWatch", path)
-    elif name == "clearBreakpoint" and state is State.RUNNING:
-        ide.send("setBreakpoint", file=str(path), line=LINE, condition="False")
-    send(ide, name, path)
+    if name in BEFORE and " " not in expected:
+        send(ide, *BEFORE[name], path)
+    send(ide, name, PARAMS.get(name, {}), path)
     if " " not in expected:
         ide.until(expected)
         return

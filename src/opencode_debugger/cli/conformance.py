@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..ez.conformance import FAILING, SAMPLE, Conformance
-from ..ez.sheet import DEVIATES, Result
+from ..ez.sheet import CONFORMS, DEVIATES, UNKNOWN, Result
 from .failure import fail
 
 
@@ -48,8 +48,8 @@ def table(results: Iterable[Result]) -> str:
 
 
 def summary(results: list[Result], extensions: list[str] | None) -> str:
-    counts: dict[str, int] = {}
-    for result in results:
-        counts[result.outcome] = counts.get(result.outcome, 0) + 1
-    said = ", ".join(f"{outcome}: {count}" for outcome, count in counts.items())
+    found = [result.outcome for result in results]
+    said = ", ".join(
+        f"{outcome}: {found.count(outcome)}" for outcome in (CONFORMS, DEVIATES, UNKNOWN) if outcome in found
+    )
     return f"\n{said}; extensions: {', '.join(extensions) if extensions else 'none'}"

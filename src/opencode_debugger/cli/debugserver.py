@@ -26,7 +26,6 @@ def quickly(argv: list[str]) -> int | None:
     if argv[:1] == ["stdio"] and len(argv) == 1:
         return debugserver(None, [])
     if argv[:1] == ["debugserver"] and len(argv) > 1 and not argv[1].startswith("-"):
-        file, rest = argv[1], argv[2:]
-        if not rest or rest[0] == "--":
-            return debugserver(file, rest[1:])
+        file, args = argv[1], argv[2:]
+        return debugserver(file, args[1:] if args[:1] == ["--"] else args)
     return None

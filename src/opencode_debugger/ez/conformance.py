@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from .driving import Driven, Event, Silence
@@ -110,17 +110,15 @@ class Conformance:
                 self._judge_end_of_program(debugger)
 
     def _be_quiet(self, debugger: Driven) -> None:
-        try:
+        with suppress(Silence):
             first = debugger.next(patience=SILENT)
-        except Silence:
-            self._sheet.judge("quiet", True)
-        else:
             self._sheet.judge("quiet", False, f"it sends {first['event']}")
 
     def _begin(self, debugger: Driven, file: str | None = None, **params: str) -> None:
         self._sheet.expect("initialize")
         debugger.send("initialize", file=file or self._file, **params)
-        answer = debugger.next("initialized", "error")
+        *before, answer = debugger.until("initialized", "error")
+        self._sheet.judge("quiet", not before, f"it sends {before[0]['event']}" if before else "")
         is_right = answer["data"].get("file") == (file or self._file)
         self._sheet.judge("initialize", is_right, f"it sends {answer['event']}: {answer['data']}")
 

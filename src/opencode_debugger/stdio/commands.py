@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Params = dict[str, Any]
 Handler = Callable[["Door", Params], Awaitable[None]]
 
-QUIETLY = {"wait": False, "fields": ["location"]}
 STEPS = {"stepInto": "step_into", "stepOver": "step_over", "stepOut": "step_out"}
 BACK = {"stepBack": "step_back", "reverseContinue": "reverse_continue"}
 FILTERS = {"raised": "raised", "uncaught": "uncaught", "userUnhandled": "user_unhandled"}
@@ -65,7 +64,7 @@ async def start(door: Door, given: Params) -> None:
     """Begins, or goes on. What comes of it is told after `started`."""
     async with door.telling:
         if door.state is State.STOPPED:
-            await door.call("continue", **QUIETLY)
+            await door.require_session().execution.go_on()
         else:
             stop = given.get("stopOnEntry")
             has_breakpoints = len(door.require_session().debuggee.breakpoints) > 0
@@ -77,15 +76,28 @@ async def start(door: Door, given: Params) -> None:
         await door.tell("started")
 
 
-def resume(operation: str, is_step: bool) -> Handler:
-    async def go(door: Door, given: Params) -> None:
-        async with door.telling:
-            await door.call(operation, thread_id=given.get("threadId"), **QUIETLY)
-            door.state, door.is_stepping = State.RUNNING, is_step
-            if is_step:
-                door.hold()
+async def continue_(door: Door, given: Params) -> None:
+    async with door.telling:
+        await door.require_session().execution.go_on()
+        door.state, door.is_stepping = State.RUNNING, False
 
-    return go
+
+def step(operation: str) -> Handler:
+    async def take(door: Door, given: Params) -> None:
+        async with door.telling:
+            await door.require_session().execution.set_off(operation, given.get("threadId"))
+            door.set_off()
+
+    return take
+
+
+def back(operation: str) -> Handler:
+    async def take(door: Door, given: Params) -> None:
+        async with door.telling:
+            await door.call(operation, thread_id=given.get("threadId"), wait=False, fields=["location"])
+            door.set_off()
+
+    return take
 
 
 async def pause(door: Door, given: Params) -> None:
@@ -253,8 +265,9 @@ async def get_watches(door: Door, given: Params) -> None:
 HANDLERS: dict[str, Handler] = {
     "initialize": initialize,
     "start": start,
-    **{name: resume(operation, is_step=True) for name, operation in {**STEPS, **BACK}.items()},
-    "continue": resume("continue", is_step=False),
+    **{name: step(operation) for name, operation in STEPS.items()},
+    **{name: back(operation) for name, operation in BACK.items()},
+    "continue": continue_,
     "setBreakpoint": set_breakpoint,
     "clearBreakpoint": clear_breakpoint,
     "getVariables": get_variables,

@@ -150,9 +150,11 @@ class Door:
             self._reader.resume()
 
     def _next(self) -> Item | None:
-        """In order; but while a step is under way only what cannot wait for its end."""
+        """In order; but while a step is under way only what cannot wait for its end, and while a stop is told none."""
         if not self._is_held:
             return self._items.popleft() if self._items else None
+        if self.state is not State.RUNNING:
+            return None
         found = next((item for item in self._items if item.name in AT_ONCE), None)
         if found is not None:
             self._items.remove(found)
@@ -160,6 +162,11 @@ class Door:
 
     def hold(self) -> None:
         self._is_held = True
+
+    def set_off(self) -> None:
+        """A step has begun: what comes after it waits for its end."""
+        self.state, self.is_stepping = State.RUNNING, True
+        self.hold()
 
     def release(self) -> None:
         self._is_held = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
+import os
 import signal
 
 from ..adapters.processes import adopt_orphans
@@ -17,7 +17,7 @@ from .wire import take_over
 
 def run(file: str | None, args: list[str]) -> int:
     found = limits()
-    session_id = f"ez_{secrets.token_hex(4)}"
+    session_id = f"ez_{os.urandom(4).hex()}"
     reading, writing = take_over()
     guard = Guard(session_id)
     try:

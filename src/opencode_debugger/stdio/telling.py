@@ -90,7 +90,7 @@ class Telling:
             return False
         self._left += 1
         try:
-            await self._door.call("step_out", wait=False, fields=["location"])
+            await self._session.execution.set_off("step_out")
         except RelayError:
             return False
         return True
@@ -104,7 +104,7 @@ class Telling:
         if door.is_extended and (not is_fatal or door.stops_on_uncaught):
             return True
         with contextlib.suppress(RelayError):  # what came in between is told as that
-            await door.call("continue", wait=False, fields=["location"])
+            await self._session.execution.go_on()
         return False
 
     def _stop(self, body: dict[str, Any]) -> dict[str, Any]:
