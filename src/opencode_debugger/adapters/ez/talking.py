@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import RelayError
 from ...ez import lines
-from ...ez.protocol import COMMANDS
+from ...ez.protocol import COMMANDS, command
 from ..base import LaunchSpec, Listener
 from ..processes import Program
 from .hearing import Hearing
@@ -120,7 +120,7 @@ class Talking:
         if program is None or not program.is_alive:
             raise lost(name)
         try:
-            program.stdin.send(lines.encode({"type": "command", "command": name, "params": params}))
+            program.stdin.send(lines.encode(command(name, **params)))
         except RelayError as error:
             if error.code == "STDIN_FULL":
                 raise slow(name, "The debugger does not read what it is told") from error
