@@ -121,8 +121,12 @@ def test_a_recorded_program_goes_back(started: Start, account: Native) -> None:
         assert session.evaluate("balance")["result"] == "100"
         session.step("over")
         assert session.evaluate("balance")["result"] == "90"
-        stop = session.post("/reverse-continue")
-        assert stop["current_location"]["line"] == account.line("start") and "recording began" in stop["note"]
+        for _ in range(3):
+            stop = session.post("/reverse-continue")
+            assert stop["current_location"]["line"] == account.line("start") and "recording began" in stop["note"]
+        assert "recording began" in session.post("/step-back")["note"]
+        assert session.step("over")["current_location"]["line"] == account.line("start") + 1
+        assert "recording ends" in session.resume()["note"]
         assert session.post("/record", {"enabled": False})["recording"] is False
         assert session.resume()["exit_code"] == 0
 
