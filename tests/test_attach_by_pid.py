@@ -229,7 +229,7 @@ def test_a_process_that_has_ended(session: Session) -> None:
 def test_a_process_that_is_not_python(session: Session) -> None:
     with subprocess.Popen(["sleep", "30"]) as process:
         try:
-            assert "it is not a Python program" in refused(session, process.pid)
+            assert "it is not a Python program" in refused(session, process.pid, adapter="debugpy")
             assert process.poll() is None
         finally:
             process.kill()

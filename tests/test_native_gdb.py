@@ -113,9 +113,8 @@ def test_where_a_breakpoint_cannot_stop_is_said(stopped: Session, trouble: Nativ
     assert f"line {trouble.line('twice')}" in error.details["suggestion"]
     (foreign,) = stopped.break_at(build("tour").source, "loop")
     assert not foreign["verified"] and "no debug information for tour.c" in foreign["message"]
-    error = refusal(
-        400, "BREAKPOINT_INVALID_CONDITION", stopped.break_at, trouble.source, "print", condition="nothing == 1"
-    )
+    wrong = {"source": {"path": str(trouble.source)}, "line": trouble.line("print"), "condition": "nothing == 1"}
+    error = refusal(400, "BREAKPOINT_INVALID_CONDITION", stopped.post, "/breakpoints", wrong)
     assert 'No symbol "nothing"' in error.message
     placed = stopped.post("/breakpoints", {"function": "no_such_function"})["breakpoints"]
     assert (placed[0]["verified"], placed[0]["locations"]) == (False, [])

@@ -63,6 +63,9 @@ def test_machine_code_is_shown_and_stepped(started: Start, account: Native, adap
         assert [each["address"] for each in later] == [each["address"] for each in shown[2:]]
         pay = session.get("/disassembly", address="pay", count=2)["instructions"]
         assert pay[0]["address"] != shown[0]["address"]
+        assert [each["symbol"] for each in pay] == ["pay", None]
+        assert not pay[0]["instruction"].startswith("pay")
+        assert {(each["path"], each["line"]) for each in pay} == {(str(account.source), account.line("pay") - 1)}
         stop = session.step(granularity="instruction")
         assert stop["stop_reason"] == "step"
         again = session.get("/disassembly", count=1)["instructions"][0]

@@ -390,7 +390,7 @@ def test_too_many_commands_at_once_are_refused_one_by_one(relay: Relay, session:
 
 
 def test_a_flood_of_nonsense_is_answered_to_the_last(relay: Relay, session: Session) -> None:
-    count = 20_000
+    count = 6_000
     with debug_of(relay, session) as socket, opened(relay, f"/sessions/{session.id}/debug") as other:
         for number in range(count):
             socket.send('{"action": "x"}' if number % 2 else "{")

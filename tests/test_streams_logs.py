@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -254,11 +255,15 @@ def test_streams_are_told_that_the_relay_stops_and_do_not_keep_it(tmp_path: Path
         sockets += [stack.enter_context(opened(relay, f"/sessions/{silent.id}/debug"))]
         busy.launch(code="while True:\n    print('x' * 1000)", wait=False)
         stack.enter_context(RawSocket(relay, f"/sessions/{busy.id}/logs", receive_buffer=4096))
+        unread = stack.enter_context(socket.create_connection(("127.0.0.1", relay.port)))
+        asked = f"GET /api/v1/sessions/{busy.id}/output/stream HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n"
+        unread.sendall(asked.encode())
+        assert b" 200 " in unread.recv(100)
         assert busy.get("/output", limit=1, timeout=20)["entries"]
         began = time.monotonic()
         assert relay.stop() == 0
         assert time.monotonic() - began < 5
-        assert [socket.closed() for socket in sockets] == [(1001, "SHUTTING_DOWN")] * 3
+        assert [each.closed() for each in sockets] == [(1001, "SHUTTING_DOWN")] * 3
     log = relay.log.read_text()
     assert "Traceback" not in log
     assert "graceful shutdown exceeded" not in log

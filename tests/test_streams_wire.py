@@ -27,6 +27,7 @@ from opencode_debugger.auth.tokens import hash_of, new_token
 from opencode_debugger.persistence.tokens import TokenStore
 from opencode_debugger.relay import following
 from opencode_debugger.streams import wire
+from opencode_debugger.streams.http import Http
 
 
 def debug_path(session: Session) -> str:
@@ -124,7 +125,7 @@ def test_tokens_and_addresses_are_in_no_log(tmp_path: Path) -> None:
 
 def test_a_thousand_connections_leave_nothing_behind(tmp_path: Path) -> None:
     with own_relay(tmp_path) as (relay, api), api.session() as session:
-        session.launch(code="for n in range(1000):\n    print(n)\nimport time\ntime.sleep(1000)", wait=False)
+        session.launch(code="for n in range(20):\n    print(n)\nimport time\ntime.sleep(1000)", wait=False)
         assert session.get("/output", limit=1, timeout=20)["entries"]
         assert relay.process is not None
         processes = [psutil.Process(relay.process.pid), relay.runner_of(session)]
@@ -171,10 +172,7 @@ def served(relay: StubRelay, folder: Path) -> Iterator[tuple[uvicorn.Server, Rel
     store.add("all", hash_of(token), list(ALL_SCOPES))
     listener = socket.create_server(("127.0.0.1", 0))
     app = create_app(relay, StubSettings(), Access(store, False))
-    config = uvicorn.Config(
-        app, log_config=None, ws=wire.Wire, ws_ping_timeout=None, ws_per_message_deflate=False, lifespan="off"
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, http=Http, ws=wire.Wire, lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -210,6 +208,26 @@ def test_a_reader_that_takes_nothing_is_closed_and_one_that_takes_little_is_not(
                 time.sleep(0.05)
             assert len(server.server_state.connections) == 1
         eventually(lambda: not server.server_state.tasks)
+
+
+def test_a_reader_of_server_sent_events_that_takes_nothing_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "STALLED", 0.5)
+    with served(Endless(), tmp_path) as (server, relay, _):
+        request = f"GET /api/v1/sessions/s/output/stream HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", relay.port)) as connection:
+            connection.sendall(request.encode())
+            assert b" 200 " in connection.recv(100)
+            eventually(lambda: not server.server_state.connections)
+            eventually(lambda: not server.server_state.tasks)
+        with socket.create_connection(("127.0.0.1", relay.port)) as connection:
+            connection.sendall(request.encode())
+            deadline = time.monotonic() + 2
+            while time.monotonic() < deadline:
+                assert connection.recv(20_000)
+                time.sleep(0.05)
+            assert len(server.server_state.connections) == 1
 
 
 def test_who_does_not_take_part_in_the_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ private:
 };
 
 namespace geometry {
-double total(const std::vector<std::unique_ptr<Shape>> &shapes) {
+double total(const std::vector<std::unique_ptr<Shape>> &shapes, int = 0) {
     double sum = 0;
     for (const auto &shape : shapes)
         sum += shape->area();
@@ -48,7 +48,11 @@ int main() {
     std::vector<std::unique_ptr<Shape>> shapes;
     for (int side : sides) {
         try {
-            shapes.push_back(std::make_unique<Square>(side)); // @make
+            try {
+                shapes.push_back(std::make_unique<Square>(side)); // @make
+            } catch (...) {
+                throw; // the same one again: no other stop
+            }
             seen["good"]++;
         } catch (const std::invalid_argument &error) {
             seen["bad"]++; // @caught

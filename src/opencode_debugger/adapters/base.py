@@ -6,6 +6,7 @@ from asyncio import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..errors import RelayError
 from .processes import ExitStatus
 from .stdin import Stdin
 
@@ -209,6 +210,12 @@ class Adapter(Protocol):
     pid: int | None
     warnings: list[str]
     """what whoever debugs the program should know about it"""
+    busy: str
+    """why a pause may take its time"""
+    is_passed_on: bool
+    """whether the debugger is somebody else's, who comes through the tunnel"""
+
+    def refusal(self, capability: str) -> RelayError: ...
 
     @property
     def capabilities(self) -> frozenset[str]:

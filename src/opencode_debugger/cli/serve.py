@@ -24,6 +24,7 @@ from ..logs import configure
 from ..persistence.tokens import TokenStore
 from ..relay.lock import AlreadyRunning
 from ..relay.service import Relay
+from ..streams.http import Http
 from ..streams.wire import Wire
 from .failure import fail
 from .tls import tls_context
@@ -145,6 +146,7 @@ def run(settings: Settings, relay: Relay, access: Access, listener: socket.socke
             timeout_graceful_shutdown=5,
             timeout_keep_alive=75,
             proxy_headers=False,
+            http=Http,
             ws=Wire,
             ws_max_size=16 * MIB,
             # Who is slow reads pings late; who does not read at all is noticed by the wire itself.

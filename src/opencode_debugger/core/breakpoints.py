@@ -16,6 +16,7 @@ from . import conditions
 from .by_text import find_line
 from .source import OPEN, TEXT_LIMIT, LineVerdict, SourceFile, read_lines
 
+FOR_NATIVE = 'for a native program, create the session with "adapter": "gdb"'
 PENDING = "Source file not found. Breakpoint pending."
 CHANGED = "The file has changed since the program loaded it: lines are those of the loaded version"
 
@@ -294,6 +295,8 @@ def check_expressions(bp: Breakpoint, check: conditions.Checker | None) -> None:
 
 def _bad_condition(bp: Breakpoint, message: str, offset: int | None) -> RelayError:
     condition = bp.condition or ""
+    # Without a file it is taken for Python unless the session says otherwise.
+    advice: dict[str, Any] = {} if bp.path else {"suggestion": f"Correct it; {FOR_NATIVE}"}
     return RelayError(
         "BREAKPOINT_INVALID_CONDITION",
         f"Condition {condition[:200]!r}: {message}",
@@ -301,6 +304,7 @@ def _bad_condition(bp: Breakpoint, message: str, offset: int | None) -> RelayErr
         error_message=message,
         offset=offset,
         line=bp.line,
+        **advice,
     )
 
 

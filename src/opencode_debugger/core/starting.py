@@ -29,6 +29,10 @@ LAST_WORDS = 20
 MULTIPROCESSING = "from multiprocessing.spawn import "
 """How it starts the parent's program again in a child."""
 RESTARTED = "restarted"
+WAITS_FOR_CLIENT = (
+    "The program stands still until a debugger comes through the tunnel: `opencode-debugger tunnel {id}`, or the "
+    "address and token in the session's `debugger`"
+)
 SETTLE = 0.5
 """A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""
 
@@ -103,9 +107,13 @@ class Starting:
     ) -> dict[str, Any]:
         key = {"file": "script"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
-        if wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
+        if spec.tunnel_only:
+            wait = False  # nothing happens before the tunnel's client lets it
+        elif wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
             await run.wait(SETTLE)
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
+        if spec.tunnel_only:
+            answer["message"] = WAITS_FOR_CLIENT.format(id=self._config.session_id)
         return {**answer, "pid": self._adapter.pid, "program": self.program, **self._warnings()}
 
     def _warnings(self) -> dict[str, Any]:

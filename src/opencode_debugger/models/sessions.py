@@ -168,7 +168,8 @@ class SessionStatus(Described):
         "Every thread that stands at a stop of its own: thread_id, name, breakpoint_id, reason, location."
     )
     all_threads: list[dict[str, Any]] | None = doc(
-        "Every thread: thread_id, name, status (running or paused) and, of paused ones, location."
+        "Every thread: thread_id, name, status (running or paused) and, of paused ones, location. "
+        "Null while the debugger is too busy to list them."
     )
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")

@@ -22,6 +22,8 @@ STALLED = 60.0
 """Seconds for which a reader may take nothing at all while something waits to be sent."""
 PARTING = 10.0
 """Seconds in which the other side may answer a close frame, or read what was sent before it."""
+LEAVING = 1.0
+"""Seconds that are left to whoever does not read when the relay stops."""
 QUIET = 0.2
 """Seconds in which whoever broke the protocol must send nothing to be taken to have noticed."""
 
@@ -70,25 +72,16 @@ class Wire(WebSocketsSansIOProtocol):
 
     async def _write(self, data: bytes) -> None:
         while not self.writable.is_set():
-            unsent = self._unsent()
+            before = unsent(self.transport)
             try:
                 async with asyncio.timeout(STALLED):
                     await self.writable.wait()
             except TimeoutError:
-                if self._unsent() >= unsent:
+                if unsent(self.transport) >= before:
                     raise Stalled from None
         if self.disconnected or self.close_sent or self.transport.is_closing():
             raise Gone
         self.transport.write(data)
-
-    def _unsent(self) -> int:
-        """Bytes that the other side has not taken, those included that only the system still has."""
-        size = self.transport.get_write_buffer_size()
-        with contextlib.suppress(OSError):
-            descriptor = self.transport.get_extra_info("socket").fileno()
-            (queued,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)))
-            size += queued
-        return size
 
     # Ending. Closing a transport waits until all is sent, which may be never.
 
@@ -133,7 +126,7 @@ class Wire(WebSocketsSansIOProtocol):
 
     def shutdown(self) -> None:
         super().shutdown()
-        self._end_soon(1.0)
+        self._end_soon(LEAVING)
 
     def _end_soon(self, seconds: float) -> None:
         if self._end is None and not self.disconnected:
@@ -143,6 +136,16 @@ class Wire(WebSocketsSansIOProtocol):
         if self._end is not None:
             self._end.cancel()
         super().connection_lost(exc)
+
+
+def unsent(transport: asyncio.Transport) -> int:
+    """Bytes that the other side has not taken, those included that only the system still has."""
+    size = transport.get_write_buffer_size()
+    with contextlib.suppress(OSError):
+        descriptor = transport.get_extra_info("socket").fileno()
+        (queued,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)))
+        size += queued
+    return size
 
 
 def head_of(length: int, kind: int = TEXT) -> bytes:

@@ -31,6 +31,7 @@ from ..stdin import Stdin
 from . import core_file, elf
 from .machine import Machine
 from .process import Helper, Streams, start_debugger
+from .stopping import FROM_CORE
 from .talking import done, said_of
 
 ALLOWED = frozenset(
@@ -338,6 +339,8 @@ class NativeAdapter(Machine, Offered):
         return self.pid if self._pipes is not None and not self._is_over else None
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
+        if self._is_core:
+            return [Bound(False, message=FROM_CORE) for _ in breakpoints]
         return await self._marks.set(path, breakpoints)
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:

@@ -105,7 +105,11 @@ class Marks:
             wanted.append(DebuggerBreakpoint(VISIT, spelled, self._visit[1]))
         answers = await self.place_lines(spelled, wanted)
         bound = [self._bound(bp, answer) for bp, answer in zip(wanted, answers, strict=True)]
-        kept = [bp for bp, found in zip(wanted, bound, strict=True) if found.line in (None, bp.line)]
+        kept = [
+            bp
+            for bp, found, answer in zip(wanted, bound, answers, strict=True)
+            if found.line in (None, bp.line) or not answer.get("verified")
+        ]
         if len(kept) < len(wanted):
             answers = await self.place_lines(spelled, kept)  # without those that would stop somewhere else
         self._remember(real, kept, answers)
@@ -150,7 +154,8 @@ class Marks:
             places = self.places(answer) if verified else ()
             return Bound(verified, None, None if verified else answer.get("message"), places, bad)
         if not verified:
-            return Bound(False, None, answer.get("message") or PENDING)
+            nearest = answer.get("nearest")
+            return Bound(False, nearest, None if nearest else answer.get("message") or PENDING, bad_condition=bad)
         return Bound(line in (None, bp.line), line, answer.get("note"), bad_condition=bad)
 
     # A line at which the next run stops, and the first one of the program.

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import RelayError
 from ..base import Asked, Frames, Go, StopEvent
 from .journeys import Journey
-from .looking import MOST_FRAMES, Looking
+from .looking import MOST_FRAMES, VALUES, Looking
 from .marks import ENTRY, VISIT, Rule
 from .talking import done
 
@@ -124,6 +124,7 @@ class Stopping(Looking):
         if rule.bp.condition and frames:
             problem = await self._problem_with(frames[0]["id"], rule.bp.condition)
             if problem is not None:
+                rule.hits += 1
                 self._listener.on_condition_error(number, problem, False)
                 return True
         if not rule.count():
@@ -147,7 +148,7 @@ class Stopping(Looking):
 
     async def _logged(self, frame: int, part: list[Any]) -> str:
         """One expression of a log message; one that fails leaves the rest whole."""
-        answer = await self._evaluated(frame, self._frame(frame), part[0], LONGEST_LOG, self._timeout)
+        answer = await self._evaluated(frame, self._frame(frame), part[0], LONGEST_LOG, VALUES)
         problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
         if problem or answer.get("timed_out"):
             return f"<{problem or 'timed out'}>"

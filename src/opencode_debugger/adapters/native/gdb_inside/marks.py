@@ -54,7 +54,7 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
 
     def _stops(self) -> bool:
         condition = self.wish.get("condition")
-        if condition and not _is_true(gdb.parse_and_eval(condition)):
+        if condition and not gdb.parse_and_eval(condition):
             return False
         self.hits += 1
         if not _is_wanted(self.wish.get("hit_condition"), self.hits):
@@ -65,10 +65,6 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
         text = "".join(part if isinstance(part, str) else _shown(part) for part in log)
         tell("log", number=self.wish["number"], text=text[:LONGEST], hits=self.hits)
         return False
-
-
-def _is_true(value: Any) -> bool:
-    return bool(value)
 
 
 def _is_wanted(hit_condition: str | None, hits: int) -> bool:
