@@ -405,6 +405,19 @@ def test_a_program_that_was_let_go_runs_on_without_gdb(api: Api, trouble: Native
     os.kill(pid, signal.SIGKILL)
 
 
+@BOTH
+def test_a_program_that_is_killed_while_it_is_halted_is_told_at_once(
+    session: Session, trouble: Native, how: dict[str, Any]
+) -> None:
+    pid = launch(session, trouble, stop_on_entry=True, **how)["pid"]
+    os.kill(pid, signal.SIGKILL)
+    began = time.monotonic()
+    end = wait_for_end(session)
+    assert time.monotonic() - began < 1
+    assert (end["exit_code"], end["signal"], end["reason"]) == (-9, "SIGKILL", "killed")
+    assert session.post("/restart", {"wait": 20})["stop_reason"] == "entry"
+
+
 @pytest.mark.parametrize("victim", ["gdb", "gdbserver"])
 def test_a_debugger_that_dies_is_told_at_once_and_nothing_is_left(
     session: Session, trouble: Native, victim: str
