@@ -339,9 +339,10 @@ def test_exceptions_of_cpp_stop_by_class_and_condition(session: Session, build: 
     shapes = build("shapes")
     wanted = {"filters": ["raised"], "exceptions": ["std::logic_error"], "condition": "side < 0"}
     first = session.post("/exception-breakpoints", wanted)["exception_breakpoint_id"]
+    second = session.post("/exception-breakpoints", {"exceptions": ["std.exception"]})["exception_breakpoint_id"]
     session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["std::bad_alloc"]})
     stop = launch(session, shapes)
-    assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("std::invalid_argument", [first])
+    assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("std::invalid_argument", [first, second])
     assert session.evaluate("side")["result"] == "-1"
     (doubled,) = session.post("/breakpoints", {"function": "doubled"})["breakpoints"]
     assert [place["line"] for place in doubled["locations"]] == [shapes.line("doubled")] * 2

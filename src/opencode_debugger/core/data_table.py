@@ -71,7 +71,7 @@ class DataTable:
         watched = self.known.get(hit["number"])
         what = watched.expression if watched else "The value"
         if hit.get("old") is None:
-            return f"{what} was read: {hit.get('new')}"
+            return f"{what} was read, or written without a change: {hit.get('new')}"  # processors do not tell which
         return f"{what} changed from {hit['old']} to {hit['new']}"
 
     def gone(self, number: int, why: str) -> None:
