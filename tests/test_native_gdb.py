@@ -478,10 +478,14 @@ def test_what_cannot_be_launched_is_refused_with_the_reason(session: Session, tr
     assert launch(session, trouble)["exit_code"] == 0
 
 
-def test_attaching_says_why_not(api: Api) -> None:
+def test_attaching_says_why_not(api: Api, build: Builder) -> None:
     with api.session() as session:
         error = refusal(500, "ATTACH_FAILED", session.post, "/attach", {"pid": 4_000_000, "adapter": "gdb"})
-        assert "no such process" in error.message
+        assert "no such process" in error.message and "kind=native" in error.details["suggestion"]
+    with api.session() as first, api.session() as second:
+        pid = launch(first, build("trouble"), stop_on_entry=True)["pid"]
+        error = refusal(500, "ATTACH_FAILED", second.post, "/attach", {"pid": pid, "adapter": "gdb"})
+        assert f"session {first.id} debugs it already" in error.message
     with api.session() as session:
         where = {"host": "127.0.0.1", "port": 1, "debugger": "gdbserver"}
         assert "gdbserver" in refusal(502, "ATTACH_REFUSED", session.post, "/attach", where).details["suggestion"]
