@@ -339,9 +339,10 @@ def test_exceptions_of_cpp_stop_by_class_and_condition(session: Session, build: 
     shapes = build("shapes")
     wanted = {"filters": ["raised"], "exceptions": ["std::logic_error"], "condition": "side < 0"}
     first = session.post("/exception-breakpoints", wanted)["exception_breakpoint_id"]
+    second = session.post("/exception-breakpoints", {"exceptions": ["std.exception"]})["exception_breakpoint_id"]
     session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["std::bad_alloc"]})
     stop = launch(session, shapes)
-    assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("std::invalid_argument", [first])
+    assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("std::invalid_argument", [first, second])
     assert session.evaluate("side")["result"] == "-1"
     (doubled,) = session.post("/breakpoints", {"function": "doubled"})["breakpoints"]
     assert [place["line"] for place in doubled["locations"]] == [shapes.line("doubled")] * 2
@@ -405,6 +406,19 @@ def test_a_program_that_was_let_go_runs_on_without_gdb(api: Api, trouble: Native
     os.kill(pid, signal.SIGKILL)
 
 
+@BOTH
+def test_a_program_that_is_killed_while_it_is_halted_is_told_at_once(
+    session: Session, trouble: Native, how: dict[str, Any]
+) -> None:
+    pid = launch(session, trouble, stop_on_entry=True, **how)["pid"]
+    os.kill(pid, signal.SIGKILL)
+    began = time.monotonic()
+    end = wait_for_end(session)
+    assert time.monotonic() - began < 1
+    assert (end["exit_code"], end["signal"], end["reason"]) == (-9, "SIGKILL", "killed")
+    assert session.post("/restart", {"wait": 20})["stop_reason"] == "entry"
+
+
 @pytest.mark.parametrize("victim", ["gdb", "gdbserver"])
 def test_a_debugger_that_dies_is_told_at_once_and_nothing_is_left(
     session: Session, trouble: Native, victim: str
@@ -464,10 +478,14 @@ def test_what_cannot_be_launched_is_refused_with_the_reason(session: Session, tr
     assert launch(session, trouble)["exit_code"] == 0
 
 
-def test_attaching_says_why_not(api: Api) -> None:
+def test_attaching_says_why_not(api: Api, build: Builder) -> None:
     with api.session() as session:
         error = refusal(500, "ATTACH_FAILED", session.post, "/attach", {"pid": 4_000_000, "adapter": "gdb"})
-        assert "no such process" in error.message
+        assert "no such process" in error.message and "kind=native" in error.details["suggestion"]
+    with api.session() as first, api.session() as second:
+        pid = launch(first, build("trouble"), stop_on_entry=True)["pid"]
+        error = refusal(500, "ATTACH_FAILED", second.post, "/attach", {"pid": pid, "adapter": "gdb"})
+        assert f"session {first.id} debugs it already" in error.message
     with api.session() as session:
         where = {"host": "127.0.0.1", "port": 1, "debugger": "gdbserver"}
         assert "gdbserver" in refusal(502, "ATTACH_REFUSED", session.post, "/attach", where).details["suggestion"]

@@ -93,10 +93,13 @@ def test_a_change_of_data_stops_the_program(started: Start, account: Native, ada
         stop = session.resume()
         assert stop["stop_reason"] == "data_breakpoint" and "to 0" in stop["note"]
         assert len(session.delete("/data-breakpoints")["removed"]) == 1
+        session.post("/data-breakpoints", {"expression": "balance", "access": "readWrite"})
+        assert session.resume()["note"] == "balance was read, or written without a change: 0"
+        session.delete("/data-breakpoints")
         assert session.resume()["exit_code"] == 0
         events = session.get("/events", limit=1000)["events"]
         kinds = [event["body"]["reason"] for event in events if event["type"] == "data_breakpoint"]
-        assert kinds == ["new", "removed", "new", "removed"]
+        assert kinds == ["new", "removed"] * 3
 
 
 def test_machine_code_names_its_function_and_file_and_ends_where_memory_does(api: Api, build: Builder) -> None:
@@ -124,8 +127,12 @@ def test_a_recorded_program_goes_back(started: Start, account: Native) -> None:
         assert session.evaluate("balance")["result"] == "100"
         session.step("over")
         assert session.evaluate("balance")["result"] == "90"
-        stop = session.post("/reverse-continue")
-        assert stop["current_location"]["line"] == account.line("start") and "recording began" in stop["note"]
+        for _ in range(3):
+            stop = session.post("/reverse-continue")
+            assert stop["current_location"]["line"] == account.line("start") and "recording began" in stop["note"]
+        assert "recording began" in session.post("/step-back")["note"]
+        assert session.step("over")["current_location"]["line"] == account.line("start") + 1
+        assert "recording ends" in session.resume()["note"]
         assert session.post("/record", {"enabled": False})["recording"] is False
         assert session.resume()["exit_code"] == 0
 

@@ -73,7 +73,7 @@ class DataTable:
         if hit.get("said"):
             return str(hit["said"])
         if hit.get("old") is None:
-            return f"{what} was read: {hit.get('new')}"
+            return f"{what} was read, or written without a change: {hit.get('new')}"  # processors do not tell which
         return f"{what} changed from {hit['old']} to {hit['new']}"
 
     def gone(self, number: int, why: str) -> None:

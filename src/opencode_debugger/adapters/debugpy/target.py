@@ -64,15 +64,23 @@ def problem(pid: int, native: bool = False) -> Problem | None:
     try:
         status = _read(f"/proc/{pid}/status")
     except OSError:
-        return Problem("there is no such process", "GET /api/v1/processes lists the processes to attach to")
-    return _state_problem(status) or _permission_problem(pid, status, native) or _kind_problem(pid, native)
+        return Problem("there is no such process", _listed(native))
+    return _state_problem(status, native) or _permission_problem(pid, status, native) or _kind_problem(pid, native)
 
 
-def _state_problem(status: str) -> Problem | None:
+def _listed(native: bool) -> str:
+    return f"GET /api/v1/processes{'?kind=native' if native else ''} lists the processes to attach to"
+
+
+def _state_problem(status: str, native: bool) -> Problem | None:
     state = _found(_STATE, status)
     if state in ("Z", "X"):
-        return Problem("it has ended already", "GET /api/v1/processes lists the processes to attach to")
+        return Problem("it has ended already", _listed(native))
     tracer = int(_found(_TRACER, status) or 0)
+    session = session_of(tracer) if tracer else None
+    if session:
+        advice = f"Use that session, or let the program go first: POST /api/v1/sessions/{session}/detach"
+        return Problem(f"session {session} debugs it already", advice)
     if tracer:
         return Problem(f"process {tracer} traces it already", f"End the debugger or tracer {tracer} first")
     if state == "T":
@@ -102,7 +110,7 @@ def _permission_problem(pid: int, status: str, native: bool) -> Problem | None:
 
 def _kind_problem(pid: int, native: bool) -> Problem | None:
     if pid == os.getpid() or is_own(command(pid)):
-        return Problem("it is a process of the relay itself", "Choose another process: GET /api/v1/processes")
+        return Problem("it is a process of the relay itself", f"Choose another process: {_listed(native)}")
     if native:
         return None
     python = identify(pid)

@@ -17,6 +17,7 @@ from ...errors import RelayError
 from .. import gdb_program
 from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
+from ..watched import Watched
 from . import elf
 from .ending import QUIT
 from .gdb_looking import GdbLooking
@@ -56,6 +57,8 @@ STARTUP = "During startup program"
 OUTERMOST = "not meaningful in the outermost frame"
 NO_NON_STOP = "does not support non-stop"
 INSIST = 0.5
+NOTICE = 0.3
+"""Seconds for gdb to tell the end of a program itself."""
 GROUP = "functions"
 
 
@@ -102,6 +105,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
     def _reset(self) -> None:
         super()._reset()
         self._was_killed = False
+        self._program: Watched | None = None
+        """if it runs on this machine"""
         self._port: dict[str, Any] = {}
         """how a server is reached that somebody else started"""
         self._only_halted = False
@@ -172,6 +177,25 @@ class GdbAdapter(GdbLooking, GdbMachine):
         )
         self._found_pid(int(said[1]))
         return "attach", {"target": f"127.0.0.1:{said[2]}"}
+
+    def _found_pid(self, pid: int) -> None:
+        super()._found_pid(pid)
+        if self._program is None and not self._is_core:
+            self._program = Watched(pid, is_kept=False)
+            self._spawn(self._see_end(self._program))
+
+    async def _see_end(self, program: Watched) -> None:
+        """gdb notices the end of a program that runs; of one that it holds, only when it is to go on."""
+        status = await program.ended
+        await asyncio.wait([self._ended], timeout=NOTICE)
+        if self._program is program and not self._is_running and not self._is_detached:
+            self._finish(lambda: self._listener.on_exit(status or ExitStatus.of(-signal.SIGKILL)))
+
+    async def _close(self) -> None:
+        program, self._program = self._program, None
+        if program is not None:
+            program.close()
+        await super()._close()
 
     async def _exit_status(self, code: int | None) -> ExitStatus | None:
         with contextlib.suppress(RelayError):

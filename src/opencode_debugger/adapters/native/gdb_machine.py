@@ -16,7 +16,8 @@ from .talking import said_of
 WATCH = {"write": "watch", "read": "rwatch", "readWrite": "awatch"}
 WATCHPOINT = re.compile(r"(Hardware (?:read |access \(read/write\) )?)?[Ww]atchpoint (\d+)")
 SLOW = "The processor cannot watch it: the program is watched step by step and runs much slower"
-BACK = {"stepBack": "reverse-next &", "reverseContinue": "reverse-continue &"}
+BACK = {"stepBack": "next", "reverseContinue": "continue"}
+"""How that is done when the direction has been turned: gdb's DAP has no word for it."""
 NO_HISTORY = ("no-history", "stopped")
 BEGAN = "This is where the recording began: there is nothing before it"
 ENDS = "This is where the recording ends: from here on the program runs on and is recorded"
@@ -92,12 +93,21 @@ class GdbMachine(NativeAdapter):
         await self._go(kind, thread_id, go)
 
     async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
-        """gdb goes back by commands of its own: its DAP has no word for that."""
         self._goes_back = command in BACK
         if not self._goes_back:
             await super()._send_off(command, arguments)
             return
-        await self._request("evaluate", {"expression": BACK[command], "context": "repl"})
+        await self._request("ocdb", {"method": "turn_back"})
+        try:
+            await super()._send_off(BACK[command], arguments)
+        except RelayError:
+            with contextlib.suppress(RelayError):
+                await self._request("ocdb", {"method": "turn_forward"})
+            raise
+
+    @property
+    def _onward(self) -> str:
+        return "reverseContinue" if self._goes_back else "continue"
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         if self._is_recording and body["reason"] in NO_HISTORY:
@@ -106,5 +116,5 @@ class GdbMachine(NativeAdapter):
         super()._on_stopped(body)
 
     def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
-        note, self._edge = self._edge, None
+        note, self._edge, self._goes_back = self._edge, None, False
         super()._tell(reason, thread_id, numbers, **({"note": note} if note else {}), **more)

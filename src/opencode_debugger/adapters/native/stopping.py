@@ -193,7 +193,12 @@ class Stopping(Looking):
         self._is_running = True
         self._forget_places()
         with contextlib.suppress(RelayError):
-            await self._send_off("continue", self._go_arguments(thread_id, self._alone is not None))
+            await self._send_off(self._onward, self._go_arguments(thread_id, self._alone is not None))
+
+    @property
+    def _onward(self) -> str:
+        """How a program goes on after a stop that nobody was told of."""
+        return "continue"
 
     @property
     def _is_halted(self) -> bool:

@@ -32,6 +32,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "throws": throws.define,
     "sources": looking.sources,
     "instructions": machine.instructions,
+    "turn_back": machine.turn_back,
+    "turn_forward": machine.turn_forward,
     "tops": looking.tops,
 }
 

@@ -1,7 +1,8 @@
-"""Machine code, instruction by instruction."""
+"""Machine code, instruction by instruction; and the way back in a recording."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
@@ -42,3 +43,21 @@ def _source(address: int) -> Json:
         return {}
     path = place.symtab.fullname()
     return {"location": {"path": path}, "line": place.line} if os.path.isabs(path) else {}
+
+
+def turn_back() -> Json:
+    """What goes on next goes back, until it stops."""
+    gdb.execute("set exec-direction reverse")
+    gdb.events.stop.connect(_stopped)
+    return {}
+
+
+def _stopped(event: Any) -> None:
+    gdb.post_event(turn_forward)  # not now: gdb is about to restore what it was
+
+
+def turn_forward() -> Json:
+    with contextlib.suppress(ValueError):
+        gdb.events.stop.disconnect(_stopped)
+    gdb.execute("set exec-direction forward")
+    return {}

@@ -99,7 +99,7 @@ def _number(address: int, size: int) -> int:
 
 
 def _matches(rule: Json, names: list[str]) -> bool:
-    wanted = rule["exceptions"]
+    wanted = [each.replace(".", "::") for each in rule["exceptions"]]
     return not wanted or any(name == each or name.endswith("::" + each) for name in names for each in wanted)
 
 
