@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import table
+from bench.ez import measure as measure_ez
 from bench.measure import QUICK, Bench, Plan
 from bench.native import measure as measure_native
 from bench.relay import RelayProcess
@@ -33,16 +34,18 @@ def main() -> int:
             many = bench.many()
             say("native programs …")
             native = measure_native(relay.port, Path(folder), bench.plan)
+            say("the EZ protocol …")
+            ez = table.summarized(measure_ez(Path(folder), bench.plan))
         finally:
             relay.stop()
     rows = table.summarize(bench.samples)
     native_rows = {debugger: table.summarized(found) for debugger, found in native.items()}
-    met = [*table.targets(rows, memory, many), *table.native_targets(native_rows)]
-    text = table.markdown(rows, native_rows, memory, many, met)
+    met = [*table.targets(rows, memory, many), *table.native_targets(native_rows), *table.ez_targets(ez)]
+    text = table.markdown(rows, native_rows, ez, memory, many, met)
     print(text)
     if options.output is not None:
         options.output.joinpath("results.md").write_text(f"# Benchmark\n\n{text}\n", encoding="utf-8")
-        found = json.dumps(table.to_dict(rows, native_rows, memory, many, met), indent=2)
+        found = json.dumps(table.to_dict(rows, native_rows, ez, memory, many, met), indent=2)
         options.output.joinpath("results.json").write_text(found + "\n", encoding="utf-8")
     return 1 if options.strict and not all(target.passed for target in met) else 0
 

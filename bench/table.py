@@ -10,9 +10,11 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
+from bench.ez import FIRST_EVENT
 from bench.measure import CREATE, EVALUATE, LAUNCH, LOCALS, STACK, STATUS, STEP, VARIABLES, Samples
 
 WAYS = ("stock", "direct", "relay")
+EZ_WAYS = ("python", "native")
 Rows = dict[str, dict[str, dict[str, float]]]
 
 
@@ -81,6 +83,13 @@ def native_targets(native: dict[str, Rows]) -> list[Target]:
     return [at_most(1.5, "×")(f"{STEP}: relay / raw {name}", value or 0) for name, value in found.items()]
 
 
+def ez_targets(ez: Rows) -> list[Target]:
+    return [
+        at_most(500, " ms")(f"EZ protocol: {FIRST_EVENT}: p50", ez[FIRST_EVENT]["python"]["p50"]),
+        at_most(3, " ms")(f"EZ protocol: {STEP}: p50", ez[STEP]["python"]["p50"]),
+    ]
+
+
 def machine() -> dict[str, Any]:
     return {
         "cpus": os.cpu_count(),
@@ -91,7 +100,9 @@ def machine() -> dict[str, Any]:
     }
 
 
-def to_dict(rows: Rows, native: dict[str, Rows], memory: Any, many: Any, met: list[Target]) -> dict[str, Any]:
+def to_dict(
+    rows: Rows, native: dict[str, Rows], ez: Rows, memory: Any, many: Any, met: list[Target]
+) -> dict[str, Any]:
     return {
         "machine": machine(),
         "unit": "ms",
@@ -104,6 +115,7 @@ def to_dict(rows: Rows, native: dict[str, Rows], memory: Any, many: Any, met: li
             for row, ways in rows.items()
         },
         "native": native,
+        "ez": ez,
         "memory_mb": memory,
         "many_sessions": many,
         "targets": [asdict(target) for target in met],
@@ -113,6 +125,7 @@ def to_dict(rows: Rows, native: dict[str, Rows], memory: Any, many: Any, met: li
 def markdown(
     rows: Rows,
     native: dict[str, Rows],
+    ez: Rows,
     memory: dict[str, dict[str, float]],
     many: dict[str, float],
     met: list[Target],
@@ -132,6 +145,10 @@ def markdown(
                 [native_row(debugger, row, ways) for debugger, rows in native.items() for row, ways in rows.items()],
             ),
             table(
+                ["EZ protocol (stdio)", "Python program", "native program"],
+                [[row, *times(ways, EZ_WAYS)] for row, ways in ez.items()],
+            ),
+            table(
                 ["target", "wanted", "measured", ""],
                 [[t.what, t.wanted, f"{t.measured:g}", "met" if t.passed else "**missed**"] for t in met],
             ),
@@ -145,15 +162,17 @@ def markdown(
 
 
 def native_row(debugger: str, row: str, ways: dict[str, dict[str, float]]) -> list[str]:
-    times = [f"{ways[way]['p50']:.2f} / {ways[way]['p95']:.2f}" for way in ("raw", "relay")]
-    return [f"{debugger}: {row}", *times, f"{ways['relay']['p50'] / ways['raw']['p50']:.2f}×"]
+    return [f"{debugger}: {row}", *times(ways, ("raw", "relay")), f"{ways['relay']['p50'] / ways['raw']['p50']:.2f}×"]
+
+
+def times(ways: dict[str, dict[str, float]], wanted: tuple[str, ...]) -> list[str]:
+    return [f"{ways[way]['p50']:.2f} / {ways[way]['p95']:.2f}" if way in ways else "–" for way in wanted]
 
 
 def time_row(rows: Rows, row: str) -> list[str]:
     ways = rows[row]
-    times = [f"{ways[way]['p50']:.2f} / {ways[way]['p95']:.2f}" if way in ways else "–" for way in WAYS]
     compared = (ratio(rows, row, "relay", "direct"), ratio(rows, row, "stock", "relay"))
-    return [row, *times, *("–" if value is None else f"{value:.2f}×" for value in compared)]
+    return [row, *times(ways, WAYS), *("–" if value is None else f"{value:.2f}×" for value in compared)]
 
 
 def table(head: list[str], body: list[list[str]]) -> str:

@@ -27,6 +27,9 @@ ROWS = {
 }
 
 
+EZ_ROWS = ("start to first event", "start to first stop", "step with its new location", "step, then its variables")
+
+
 def test_a_quick_benchmark_fills_every_row_of_its_table(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(RUN), "--quick", "--output", str(tmp_path)],
@@ -40,11 +43,12 @@ def test_a_quick_benchmark_fills_every_row_of_its_table(tmp_path: Path) -> None:
     assert {debugger: set(rows) for debugger, rows in results["native"].items()} == {
         debugger: {"step with its new location", "step with the full stop report"} for debugger in ("gdb", "lldb")
     }
+    assert {row: set(ways) for row, ways in results["ez"].items()} == {row: {"python", "native"} for row in EZ_ROWS}
     measured = {row: {way for way in ways if "/" not in way} for row, ways in results["rows"].items()}
     assert measured == ROWS
     assert all(figures["p50"] <= figures["p95"] for row, ways in ROWS.items() for figures in _of(results, row, ways))
     assert results["many_sessions"]["paused and answering"] == results["many_sessions"]["wanted"]
-    assert len(results["targets"]) == 11
+    assert len(results["targets"]) == 13
     assert done.stdout.strip() in (tmp_path / "results.md").read_text(encoding="utf-8")
     assert all(f"| {row} |" in done.stdout for row in ROWS)
 

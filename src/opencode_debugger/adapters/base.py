@@ -41,6 +41,8 @@ class LaunchSpec:
     """gdbserver or lldb-server: the program is run by it, and the debugger reaches it from there"""
     core: str | None = None
     """the memory of a program that has crashed, to be looked at instead of running it"""
+    debugger_path: str | None = None
+    """the debugger itself, of those that speak the EZ protocol"""
     tunnel_only: bool = False
     """its debugger is left to whoever comes through the tunnel"""
 

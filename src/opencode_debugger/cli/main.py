@@ -63,6 +63,39 @@ def tunnel(
 
 
 @app.command()
+def debugserver(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The program: a Python file, or a native executable.")],
+    args: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGS]", help="Arguments of the program.")] = None,
+) -> None:
+    """Debug a program by the EZ protocol, on stdin and stdout: an IDE starts this."""
+    from .debugserver import debugserver as run
+
+    raise typer.Exit(run(file, args or []))
+
+
+@app.command()
+def stdio() -> None:
+    """The same, for the program that the client names."""
+    from .debugserver import debugserver as run
+
+    raise typer.Exit(run(None, []))
+
+
+@app.command(name="ez-conformance")
+def ez_conformance(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="The debugger, without a file.")],
+    file: Annotated[str | None, typer.Option(help="Program to debug (default: a small Python program).")] = None,
+    failing: Annotated[str | None, typer.Option(help="Program that fails.")] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for each answer.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
+) -> None:
+    """Test a debugger that speaks the EZ protocol: a table of what conforms."""
+    from .conformance import conformance as run
+
+    raise typer.Exit(run(command, file, failing, timeout, as_json))
+
+
+@app.command()
 def version() -> None:
     """Show the version."""
     from opencode_debugger import __version__

@@ -73,6 +73,13 @@ class Execution:
         budget: int | None = None,
     ) -> dict[str, Any]:
         check_fields(fields)
+        run = await self.set_off(operation, thread_id, single_thread, granularity)
+        return await self.answer(run, self.seconds(wait, self._default_wait), fields, budget)
+
+    async def set_off(
+        self, operation: str, thread_id: int | None = None, single_thread: bool = False, granularity: str = "line"
+    ) -> Run:
+        """Begins a step and leaves it to others to see what comes of it."""
         if granularity == "instruction":
             self._require_capability("instruction_steps", "step by instructions")
         alone = single_thread or self._debuggee.stop_scope == "thread"
@@ -81,7 +88,7 @@ class Execution:
         if begun.go is not None:
             with self._undone_if_refused(begun):
                 await self._debuggee.require_adapter().step(STEPS[operation], begun.thread_id, begun.go, granularity)
-        return await self.answer(begun.run, self.seconds(wait, self._default_wait), fields, budget)
+        return begun.run
 
     async def back(
         self,

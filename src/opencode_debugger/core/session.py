@@ -375,13 +375,13 @@ class Session:
 
         return await self._page(read, cursor, timeout, beyond_end=True)
 
-    async def end(self, reason: str, force: bool = False) -> dict[str, Any]:
+    async def end(self, reason: str, force: bool = False, grace: float = GRACE) -> dict[str, Any]:
         """Ends the program and everything that it started."""
         self.placement.close()
         self.debuggee.ending = reason
         self.family.ending(self, reason)
         with contextlib.suppress(RelayError):
-            await self.adapter.end(0 if force else GRACE)
+            await self.adapter.end(0 if force else grace)
         if self.state in LIVE:
             self.debuggee.finish(End(None, reason))
         await self.starting.tunnel.closed()

@@ -517,7 +517,7 @@ class Relay:
 
     async def info(self) -> dict[str, Any]:
         settings = self._settings
-        found = await asyncio.to_thread(about.debuggers, settings.gdb_path, settings.lldb_path)
+        found = await asyncio.to_thread(about.debuggers, settings.gdb_path, settings.lldb_path, settings.ez_path)
         return {**about.info(settings.max_sessions), "debuggers": found}
 
     def config(self) -> dict[str, Any]:

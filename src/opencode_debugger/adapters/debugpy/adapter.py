@@ -129,7 +129,7 @@ class DebugpyAdapter(Looking, Offered):
     def _identify(self, python_path: str) -> None:
         """Known by the time it is needed: asking takes longer than creating a session."""
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
-        self._identified.add_done_callback(lambda task: task.exception())
+        self._identified.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def check_interpreter(self, path: str) -> None:
         """Refuses what is no Python that can be debugged."""

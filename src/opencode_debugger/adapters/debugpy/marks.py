@@ -44,9 +44,13 @@ class Marks:
         self._visit = None
 
     async def set(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
-        await self._define_rules(path, breakpoints)
-        if path == BY_FUNCTION:
-            return await self._set_functions(breakpoints)
+        gone = await self._define_rules(path, breakpoints)
+        bound = await (self._set_functions(breakpoints) if path == BY_FUNCTION else self._set_lines(path, breakpoints))
+        if gone:  # only now: a breakpoint that is still there without its condition would stop
+            await self._aside("define", rules=[], forget=gone)
+        return bound
+
+    async def _set_lines(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
         self._sent[os.path.realpath(path)] = (path, breakpoints)
         visit = self._visit if self._visit is not None and self._visit.is_in(path) else None
         sent = [wanted(bp) for bp in breakpoints]
@@ -68,11 +72,12 @@ class Marks:
         answer = await self._aside("functions", wanted=asked)
         return [found(item) for item in answer["functions"]]
 
-    async def _define_rules(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
+    async def _define_rules(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[int]:
+        """Says which there are no more."""
         smart = [bp for bp in breakpoints if not bp.is_plain]
         numbers = {bp.number for bp in smart}
         gone = self._smart.get(path, set()) - numbers
-        if smart or gone:
+        if smart:
             rules = [
                 {
                     "number": bp.number,
@@ -83,8 +88,9 @@ class Marks:
                 }
                 for bp in smart
             ]
-            await self._aside("define", rules=rules, forget=sorted(gone))
+            await self._aside("define", rules=rules, forget=[])
         self._smart[path] = numbers
+        return sorted(gone)
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
         await self._aside("exceptions", rules=[asdict(rule) for rule in rules])

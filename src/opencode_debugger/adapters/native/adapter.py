@@ -25,8 +25,8 @@ from ..base import (
     LaunchSpec,
 )
 from ..conversation import Conversation
+from ..environment import program_environment
 from ..offered import Offered
-from ..processes import MARKER
 from ..stdin import Stdin
 from . import core_file, elf
 from .machine import Machine
@@ -385,16 +385,6 @@ class NativeAdapter(Machine, Offered):
     def stdin(self) -> Stdin | None:
         """Of a program that we started: that of another is not ours to write to."""
         return self._pipes.stdin if self._pipes is not None else None
-
-
-def program_environment(spec: LaunchSpec, session_id: str) -> dict[str, str]:
-    """The relay's own environment without its settings, then the client's."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("OPENCODE_DEBUG_") and name not in spec.removed
-    }
-    return {**inherited, **spec.env, **spec.added, MARKER: session_id}
 
 
 def _program_of(pid: int | None) -> str | None:

@@ -7,8 +7,19 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Frames
-from .looking import MOST_FRAMES, VALUES, Frame, Inside, Looking, as_result, backtrace, paged, watched_row
-from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, row, shortened, within
+from ..rows import (
+    MAX_PAGE,
+    PAGE,
+    VALUE_LIMIT,
+    Row,
+    as_result,
+    paged,
+    row,
+    shortened,
+    watched_row,
+    within,
+)
+from .looking import MOST_FRAMES, VALUES, Frame, Inside, Looking, backtrace
 
 THROW = "__cxa_throw"
 TIMED_OUT = "timed out while in a function called from GDB"

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Frames
+from ..rows import Row, clipped
 from .looking import ERROR_LIMIT, Frame, Inside, Looking
-from .rows import Row, clipped
 from .talking import GRACE
 
 LOCALS = 1

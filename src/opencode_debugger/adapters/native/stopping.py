@@ -9,9 +9,10 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Asked, Frames, Go, StopEvent
-from .journeys import Journey
+from ..journeys import Journey
+from ..rules import Rule, formatted
 from .looking import MOST_FRAMES, VALUES, Looking
-from .marks import ENTRY, VISIT, Rule
+from .marks import ENTRY, VISIT
 from .talking import done
 
 HALT = 5.0
@@ -279,13 +280,3 @@ def is_true(text: str) -> bool:
     """The result of a comparison, or any number or pointer that is not zero."""
     word = text.split(" ", 1)[0]
     return word not in ("0", "false", "0x0", "(nil)", "NULL", "0.0", "'\\0'")
-
-
-def formatted(text: str, spec: str) -> str:
-    """As Python formats numbers, where it is one; else as text."""
-    if not spec:
-        return text
-    for convert in (int, float, str):
-        with contextlib.suppress(ValueError):
-            return format(convert(text), spec)
-    return f"<{text}: {spec} is no format for it>"

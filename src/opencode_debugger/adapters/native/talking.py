@@ -11,9 +11,9 @@ from ...dap.channel import RequestFailed
 from ...errors import RelayError
 from ..base import Asked, Listener
 from ..conversation import Conversation
+from ..journeys import Journeys
 from ..processes import Pipes
 from ..watched import Watched
-from .journeys import Journeys
 from .marks import Marks
 from .process import Helper, Streams
 

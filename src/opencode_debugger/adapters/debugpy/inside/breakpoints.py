@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import operator
 from types import CodeType
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Set
 
 from .texts import clip, encodable
 
@@ -46,6 +46,8 @@ def _parse(hit_condition: Optional[str]) -> Any:
 
 
 rules: Dict[int, Rule] = {}
+gone: Set[int] = set()
+"""numbers of breakpoints that are no more, at which a thread may just be arriving"""
 LONGEST = 10000
 """characters of a log message"""
 
@@ -53,10 +55,12 @@ LONGEST = 10000
 def define(number: int, condition: Optional[str], hit_condition: Optional[str], log: Any, hits: int) -> None:
     """Again with the same number, it goes on counting."""
     known = rules.get(number)
+    gone.discard(number)
     rules[number] = Rule(condition, hit_condition, log, max(hits, known.hits) if known else hits)
 
 
 def forget(number: int) -> None:
+    gone.add(number)
     rules.pop(number, None)
 
 
@@ -68,7 +72,7 @@ def hit(number: int, scope: Any, send: Callable[[str, Dict[str, Any]], None]) ->
     """Whether the program stops here. `scope` is the frame that debugpy evaluates the condition in."""
     rule = rules.get(number)
     if rule is None:
-        return True
+        return number not in gone
     if rule.condition is not None:
         try:
             if not value(rule.condition, scope):

@@ -1,0 +1,55 @@
+"""`opencode-debugger ez-conformance`: the table of what conforms."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from ..ez.conformance import FAILING, SAMPLE, Conformance
+from ..ez.sheet import CONFORMS, DEVIATES, UNKNOWN, Result
+from .failure import fail
+
+
+def conformance(argv: list[str], file: str | None, failing: str | None, patience: float, as_json: bool) -> int:
+    if shutil.which(argv[0]) is None:
+        return fail(f"there is no command {argv[0]}")
+    for given in filter(None, (file, failing)):
+        if not os.path.isfile(given):
+            return fail(f"there is no file {given}")
+    with tempfile.TemporaryDirectory(prefix="ez-") as folder:
+        if file is None:
+            file, failing = written(folder, "sample.py", SAMPLE), written(folder, "failing.py", FAILING)
+        work = Conformance(argv, os.path.abspath(file), failing and os.path.abspath(failing), patience)
+        results = work.run()
+    if as_json:
+        print(json.dumps({"results": [asdict(result) for result in results], "extensions": work.extensions}, indent=2))
+    else:
+        print(table(results))
+        print(summary(results, work.extensions))
+    return 1 if any(result.outcome == DEVIATES for result in results) else 0
+
+
+def written(folder: str, name: str, text: str) -> str:
+    path = Path(folder, name)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def table(results: Iterable[Result]) -> str:
+    rows = [(result.outcome, result.section, result.what, result.note) for result in results]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [[*map(str.ljust, row[:3], widths), row[3]] for row in rows]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def summary(results: list[Result], extensions: list[str] | None) -> str:
+    found = [result.outcome for result in results]
+    said = ", ".join(
+        f"{outcome}: {found.count(outcome)}" for outcome in (CONFORMS, DEVIATES, UNKNOWN) if outcome in found
+    )
+    return f"\n{said}; extensions: {', '.join(extensions) if extensions else 'none'}"

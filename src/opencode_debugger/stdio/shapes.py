@@ -1,0 +1,73 @@
+"""What the session knows, in the protocol's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import RelayError
+
+Row = dict[str, Any]
+
+REASONS = {"step": "step", "breakpoint": "breakpoint", "entry": "entry", "exception": "exception", "pause": "pause"}
+REASONS |= {"data_breakpoint": "dataBreakpoint"}
+DEFINED = frozenset({"module", "function", "type"})
+"""Types of names in a Python module that are no variables to whoever reads it."""
+MODULE = "<module>"
+ROUTE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) /")
+"""Advice that is for clients of the relay."""
+
+
+def location(place: Row | None) -> Row:
+    place = place or {}
+    return {"file": place.get("path") or "", "line": place.get("line") or 0, "column": max(1, place.get("column") or 1)}
+
+
+def frames(rows: Iterable[Row]) -> list[Row]:
+    return [
+        {"index": row["id"], "function": row["name"], **location({**row, "path": row["source"]["path"]})}
+        for row in rows
+    ]
+
+
+def variable(row: Row) -> Row:
+    return {"name": row["name"], "value": text(row["value"]), "type": row["type"] or ""}
+
+
+def variables(rows: Iterable[Row], function: str | None) -> list[Row]:
+    """Those of a module without what it imports and defines."""
+    return [variable(row) for row in rows if function != MODULE or not is_definition(row)]
+
+
+def is_definition(row: Row) -> bool:
+    return row["type"] in DEFINED or (row.get("presentation_hint") or {}).get("kind") in ("class", "method")
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def watch(row: Row) -> Row:
+    shown: Row = {"id": number(row["watch_id"]), "expression": row["expression"]}
+    return shown | {name: text(row[name]) for name in ("value", "type", "error") if row.get(name) is not None}
+
+
+def thread(row: Row) -> Row:
+    state = "stopped" if row["status"] == "paused" else "running"
+    return {"id": row["id"], "name": row["name"], "state": state, "current": row["is_current"]}
+
+
+def number(id: str) -> int:
+    """bp_3, dbp_3 and w_3 are 3 to a client."""
+    return int(id.rpartition("_")[2])
+
+
+def message(error: RelayError) -> str:
+    """What happened, and what to do about it."""
+    problems = error.details.get("errors") or [{}]
+    said = problems[0].get("message") or error.message
+    advice = error.details.get("suggestion") or ""
+    if not advice or ROUTE.search(advice) or "details." in advice or "session" in advice:
+        return str(said)
+    return f"{said.rstrip('.')}. {advice}"

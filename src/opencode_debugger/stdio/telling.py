@@ -1,0 +1,178 @@
+"""What happens to the program, told to the client as it happens."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from ..core.session import Session
+from ..errors import RelayError
+from ..ez.protocol import State
+from . import shapes
+
+if TYPE_CHECKING:
+    from .door import Door
+
+KINDS = ["output", "stopped", "terminated", "breakpoint", "data_breakpoint", "input_requested"]
+PAGE = 200
+NEWS = 60.0
+LOOK = 0.1
+"""Seconds between looks whether a program that says nothing waits for its input."""
+MERGED = 32 * 1024
+"""Characters of output in one event, where more comes than is taken."""
+BUDGET = 100_000
+MOST_LEFT = 20
+"""Functions without source that one step leaves again."""
+UNCAUGHT = "unhandled"
+STEPS = ("step", "breakpoint")
+"""Reasons of a stop at which a step can end."""
+
+
+class Telling:
+    def __init__(self, door: Door, session: Session) -> None:
+        self._door = door
+        self._session = session
+        self.has_told_end = False
+        self._has_source = False
+        """whether the last stop was in a file"""
+        self._left = 0
+
+    async def follow(self) -> None:
+        """Until the program has ended, and that is told."""
+        cursor = None
+        while not self.has_told_end:
+            is_asked = self._door.is_extended and self._door.state is State.RUNNING
+            if is_asked:
+                self._session.input.prompt()  # if it waits, that is among the news
+            page = await self._session.follow_events(cursor, PAGE, LOOK if is_asked else NEWS, KINDS)
+            cursor = page["next_cursor"]
+            if page["dropped"]:
+                await self._door.tell("error", message=f"{page['dropped']} lines were not read in time and are lost")
+            entries = page["entries"]
+            for entry in merged(entries) if page["has_more"] else entries:
+                async with self._door.telling:
+                    await self._tell(entry["type"], entry["body"])
+
+    async def _tell(self, kind: str, body: dict[str, Any]) -> None:
+        if kind == "output":
+            await self._door.tell("output", category=body["category"], text=body["output"])
+        elif kind == "stopped":
+            await self._stopped(body)
+        elif kind == "terminated":
+            await self._ended(body)
+        elif kind == "breakpoint":
+            await self._breakpoint(body)
+        elif kind == "data_breakpoint" and body["reason"] == "removed":
+            gone = body["data_breakpoint"]
+            await self._door.tell("dataBreakpointCleared", id=shapes.number(gone["id"]), expression=gone["expression"])
+        elif kind == "input_requested" and self._door.is_extended:
+            await self._door.tell("inputRequested", prompt=body["prompt"])
+
+    # Stops.
+
+    async def _stopped(self, body: dict[str, Any]) -> None:
+        door = self._door
+        if body["reason"] == "exception" and not await self._failed(body):
+            return
+        if body["reason"] == "step" and not (body["location"] or {}).get("path") and await self._leaves():
+            return
+        self._has_source, self._left = bool((body["location"] or {}).get("path")), 0
+        door.hold()  # what is said about a stop comes before anything that is asked about it
+        door.state = State.STOPPED
+        was_step, door.is_stepping = door.is_stepping, False
+        await door.tell("stopped", **self._stop(body))
+        await self._values(was_step and body["reason"] in STEPS)
+        door.release()
+
+    async def _leaves(self) -> bool:
+        """A step from code that can be shown into code that cannot goes on, out of that again."""
+        if not self._has_source or not self._door.is_stepping or self._left >= MOST_LEFT:
+            return False
+        self._left += 1
+        try:
+            await self._session.execution.set_off("step_out")
+        except RelayError:
+            return False
+        return True
+
+    async def _failed(self, body: dict[str, Any]) -> bool:
+        """Tells of an exception that ends the program; whether the client wants to look before that."""
+        door = self._door
+        is_fatal = body["exception_info"]["break_mode"] == UNCAUGHT
+        if is_fatal:
+            await door.tell("error", message=body["text"], location=shapes.location(body["location"]))
+        if door.is_extended and (not is_fatal or door.stops_on_uncaught):
+            return True
+        with contextlib.suppress(RelayError):  # what came in between is told as that
+            await self._session.execution.go_on()
+        return False
+
+    def _stop(self, body: dict[str, Any]) -> dict[str, Any]:
+        reason = shapes.REASONS.get(body["reason"], "breakpoint")
+        told: dict[str, Any] = {"reason": reason, "location": shapes.location(body["location"])}
+        hit = {id.partition("_")[0]: shapes.number(id) for id in reversed(body["hit_breakpoint_ids"])}
+        if reason == "breakpoint" and "bp" in hit:
+            told["breakpointId"] = hit["bp"]
+        if self._door.is_extended:
+            told |= {"threadId": body["thread_id"], "dataBreakpointId": hit.get("dbp"), "text": body["text"]}
+        return {name: value for name, value in told.items() if value is not None}
+
+    async def _values(self, is_step: bool) -> None:
+        """What has changed since the last stop, and what is watched."""
+        fields = ["changes", "locals", "watches"]
+        try:
+            report = await self._door.call("report", fields=fields, budget=BUDGET)
+        except RelayError:
+            return  # it cannot be looked at; whoever asks is told why
+        rows = {row["name"]: row for row in report.get("locals", [])}
+        function = (report.get("current_location") or {}).get("function")
+        for change in report.get("changes", []) if is_step else []:
+            row = rows.get(change["name"], {"name": change["name"], "value": change["new"], "type": ""})
+            for told in shapes.variables([row], function):
+                await self._door.tell("variableUpdate", **told, frameIndex=0)
+        if report.get("watches"):
+            await self._door.tell("watches", watches=[shapes.watch(row) for row in report["watches"]])
+
+    # The rest.
+
+    async def _ended(self, body: dict[str, Any]) -> None:
+        door = self._door
+        self.has_told_end = True
+        door.state, door.is_stepping = State.ENDED, False
+        if not door.is_ending:
+            code = body["exit_code"]
+            if code is None:
+                await door.tell("error", message=f"The debugger was lost: {body.get('error') or body.get('reason')}")
+            await door.tell("exited", exitCode=-1 if code is None else code)
+        door.release()
+        door.program_ended()
+
+    async def _breakpoint(self, body: dict[str, Any]) -> None:
+        """Of one that was set in good faith it may show later that there is no code on its line."""
+        breakpoint, reason = body["breakpoint"], body["reason"]
+        place = breakpoint.get("function") or f"{(breakpoint['source'] or {}).get('path')}:{breakpoint['line']}"
+        if reason == "condition_error":
+            why = f"its condition raised {body['error']}"
+        elif reason == "changed" and not breakpoint["verified"] and breakpoint.get("suggestion"):
+            nearest = breakpoint["suggestion"]
+            why = f"{breakpoint['message']}. The next line with code is {nearest['line']}: {nearest['text']}"
+        else:
+            return
+        await self._door.tell("error", message=f"Breakpoint at {place}: {why}", command="setBreakpoint")
+
+
+def merged(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Neighbouring lines of output in one piece: there are many."""
+    found: list[dict[str, Any]] = []
+    for entry in entries:
+        last = found[-1] if found else entry
+        if (
+            last is not entry
+            and entry["type"] == last["type"] == "output"
+            and entry["body"]["category"] == last["body"]["category"]
+            and len(last["body"]["output"]) < MERGED
+        ):
+            last["body"]["output"] += entry["body"]["output"]
+        else:
+            found.append(entry)
+    return found

@@ -1,0 +1,177 @@
+"""Standard input and output for nothing but the protocol: lines in, messages out, nobody waits for a slow reader."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import select
+import stat
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ..ez.lines import Lines, TooLong, encode
+
+CHUNK = 65536
+ROOM = 256 * 1024
+"""Bytes that may wait for the client to read them; whoever has more to say waits too."""
+
+
+def take_over() -> tuple[int, int]:
+    """Our standard input and output, under numbers of their own: a stray print goes to stderr, and no process that
+    is started here can read commands."""
+    reading, writing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # stderr is closed
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+    os.close(nothing)
+    return reading, writing
+
+
+class Reader:
+    """Gives each line to `on_line`, and at the end of input nothing."""
+
+    def __init__(self, fd: int, on_line: Callable[[bytes | TooLong | None], None]) -> None:
+        self._fd = fd
+        self._on_line = on_line
+        self._lines = Lines()
+        self._loop = asyncio.get_running_loop()
+        self._is_reading = False
+        self._is_file = False
+        """which is always ready, and cannot be waited for; /dev/null counts as one"""
+        self._is_over = False
+
+    def resume(self) -> None:
+        if self._is_reading or self._is_over:
+            return
+        self._is_reading = True
+        try:
+            self._loop.add_reader(self._fd, self._read)
+        except PermissionError:
+            self._is_file = True
+            self._loop.call_soon(self._read)
+
+    def pause(self) -> None:
+        if self._is_reading and not self._is_file:
+            self._loop.remove_reader(self._fd)
+        self._is_reading = False
+
+    def _read(self) -> None:
+        if not self._is_reading:
+            return
+        try:
+            data = os.read(self._fd, CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        for line in self._lines.feed(data):
+            self._on_line(line)
+        if not data:
+            self._end()
+        elif self._is_file:
+            self._loop.call_soon(self._read)
+
+    def _end(self) -> None:
+        """A last line without its newline counts."""
+        self.pause()
+        self._is_over = True
+        last = self._lines.rest()
+        if last:
+            self._on_line(last)
+        self._on_line(None)
+
+
+class Writer:
+    """Each message is one write, made at once if that cannot block, else by a thread."""
+
+    def __init__(self, fd: int, on_closed: Callable[[], None]) -> None:
+        self._fd = fd
+        self._on_closed = on_closed
+        self._loop = asyncio.get_running_loop()
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._sent = self._written = 0
+        """bytes; the second is the thread's"""
+        self._room: asyncio.Future[None] | None = None
+        self._thread: threading.Thread | None = None
+        self.is_closed = False
+        if stat.S_ISFIFO(os.fstat(fd).st_mode):
+            self._loop.add_reader(fd, self._closed)  # a pipe that nobody reads any more tells so
+
+    @property
+    def _waiting(self) -> int:
+        return self._sent - self._written
+
+    async def send(self, message: dict[str, Any]) -> None:
+        line = encode(message)
+        while self._waiting > ROOM and not self.is_closed:
+            self._room = self._loop.create_future()
+            if self._waiting > ROOM:  # still: the thread looks after it has written
+                await self._room
+        if not self.is_closed and not self._write_now(line):
+            self._sent += len(line)
+            self._lines.put(line)
+            self._start()
+
+    def _write_now(self, line: bytes) -> bool:
+        """What a pipe that takes anything at all takes as a whole."""
+        if self._waiting or len(line) > select.PIPE_BUF or not select.select([], [self._fd], [], 0)[1]:
+            return False
+        try:
+            os.write(self._fd, line)
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._closed()
+        return True
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_all, daemon=True)
+            self._thread.start()
+
+    def _write_all(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: it is all over
+            while line := self._lines.get():
+                try:
+                    write(self._fd, line)
+                except OSError:
+                    self._loop.call_soon_threadsafe(self._closed)
+                    return
+                self._written += len(line)
+                if self._room is not None and self._waiting <= ROOM:
+                    self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
+
+    def _closed(self) -> None:
+        self._loop.remove_reader(self._fd)
+        if not self.is_closed:
+            self.is_closed = True
+            self._wake()
+            self._on_closed()
+
+    async def finish(self, patience: float) -> None:
+        """Waits for what was said to be taken, for a while."""
+        if self._thread is not None:
+            self._lines.put(b"")
+            await asyncio.to_thread(self._thread.join, patience)
+
+
+def write(fd: int, data: bytes) -> None:
+    """All of it, however long that takes."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(fd, view) :]
+        except BlockingIOError:
+            select.select([], [fd], [])
