@@ -81,6 +81,7 @@ def test_names_of_functions_are_without_their_parameters() -> None:
     assert short_name("ns::Made<A>::type ns::make<A, int&>(int&)") == "ns::make<A, int&>"
     assert short_name("(anonymous namespace)::f(int)") == "(anonymous namespace)::f"
     assert short_name("Call::operator()(int) const") == "Call::operator()"
+    assert short_name("shop::main::h6af98f0123456789") == "shop::main"
 
 
 def test_calls_that_go_wrong_leave_the_program_where_it_was(session: Session, build: Builder) -> None:

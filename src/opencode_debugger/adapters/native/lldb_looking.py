@@ -29,6 +29,7 @@ SIZE = re.compile(r"size=\d+")
 SHOWN, MOST_OPENED = 10, 20
 """Elements that are shown of a container, and containers of a listing."""
 QUALIFIERS = re.compile(r"( const| volatile| &&?| \[.*\])+$")
+HASH = re.compile(r"::h[0-9a-f]{16}$")
 UNNAMED = "___lldb_unnamed_symbol"
 """What lldb calls functions without a name."""
 CUT_SHORT = "Execution was interrupted"
@@ -232,8 +233,8 @@ def without_echo(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Of a C++ function, without its parameters and without what a template returns."""
-    name = name.removeprefix("::")
+    """Of a C++ function, without its parameters and without what a template returns; of Rust's, without its hash."""
+    name = HASH.sub("", name.removeprefix("::"))
     bare = QUALIFIERS.sub("", name)
     if not bare.endswith(")"):
         return name

@@ -17,6 +17,7 @@ DISTANCE = re.compile(r"Summary: .* \+ (\d+)(?: at .*)?$", re.MULTILINE)
 """How far from the beginning of its function an address is."""
 ENTRY = re.compile(r"^\s+LineEntry: .*?: (/.*?):(\d+)(?::\d+)?$", re.MULTILINE)
 """Which line an address belongs to."""
+FUNCTION = re.compile(r"^\s+Summary: .*?`(.*?)(?: \+ \d+)?(?: at .*)?$", re.MULTILINE)
 NAMED = re.compile(r"^(\S.*?): {2,}(?=\S)")
 """Before the first instruction of a function: its name."""
 WATCHPOINT = re.compile(r"^watchpoint (\d+)")
@@ -35,21 +36,27 @@ class LldbMachine(LldbLooking, Machine):
         return hex(int((await self._asked(frame, "(unsigned long)$pc"))["result"]))
 
     async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
-        """With the line of each: lldb-dap tells it where it begins, and names functions within the text."""
+        """With function and line of each: lldb-dap tells them where they begin, the function within the text."""
         rows = await self._raw_instructions(address, offset, count)
-        line: dict[str, Any] = {}
-        if rows and not rows[0].get("location"):
-            found = ENTRY.search(await self._line(f"image lookup --verbose --address {rows[0]['address']}"))
-            line = {"line": int(found[2]), "location": {"path": found[1]}} if found else {}
+        if not rows:
+            raise RelayError(
+                "INVALID_PARAMETER",
+                f"There is no memory at {address} that can be read",
+                parameter="address",
+                suggestion="Give the address or the name of a function",
+            )
+        known = await self._line(f"image lookup --verbose --address {rows[0]['address']}")
+        entry, function = ENTRY.search(known), FUNCTION.search(known)
+        symbol = short_name(function[1]) if function else None
+        line: dict[str, Any] = {"line": int(entry[2]), "location": {"path": entry[1]}} if entry else {}
         for row in rows:
             named = NAMED.match(row["instruction"])
             if named:
-                row["symbol"], row["instruction"] = short_name(named[1]), row["instruction"][named.end() :]
+                symbol, line = short_name(named[1]), {}
+                row["instruction"] = row["instruction"][named.end() :]
             if row.get("location"):
                 line = {"line": row["line"], "location": row["location"]}
-            elif named:
-                line = {}
-            row.update(line)
+            row |= {"symbol": symbol, **line}
         return rows
 
     async def _raw_instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:

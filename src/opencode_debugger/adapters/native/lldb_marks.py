@@ -49,6 +49,10 @@ class LldbMarks(Marks):
         """Whether there is only one breakpoint that a stop can be about."""
         return len(self._marked) == 1
 
+    @property
+    def are_set(self) -> bool:
+        return bool(self._marked)
+
     # lldb-dap keeps one breakpoint per line and one per name, and answers about those on functions in any order. So all
     # that may share a place with others are set by commands.
 

@@ -102,7 +102,8 @@ class LldbStopping(LldbThrows, NativeAdapter):
             self._is_running = False
             self._spawn(self._on_throw(body))
             return
-        if is_quiet or not (self._has_threads() or (ids and not self._marks.is_alone)):
+        may_share = self._marks.are_set and (self._has_threads() or (ids and not self._marks.is_alone))
+        if is_quiet or not may_share:
             self._marks.count(ids)
             super()._on_stopped(body)
             return

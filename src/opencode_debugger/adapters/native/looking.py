@@ -124,15 +124,16 @@ class Looking(Talking):
         told: Frames = []
         for level, frame in enumerate(frames, above):
             path = (frame.get("source") or {}).get("path") or ""
+            is_known = path.startswith("/")
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
                 "name": frame["name"] or frame.get("instructionPointerReference") or "??",
-                "line": frame["line"] if os.path.isabs(path) else 0,
+                "line": frame["line"] if is_known else 0,
                 "column": frame["column"] or 1,
-                "source": {"path": path} if os.path.isabs(path) else None,
+                "source": {"path": path} if is_known else None,
                 "address": frame.get("instructionPointerReference"),
             }
-            if not os.path.isfile(path):
+            if not is_known or not os.path.isfile(path):
                 made["presentationHint"] = "subtle"
             told.append(made)
         if told and not above:
