@@ -72,8 +72,10 @@ async def start(door: Door, given: Params) -> None:
             await door.call("launch", **door.launch, stop_on_entry=stop, stop_on_exception="uncaught", wait=False)
             if stop:
                 door.hold()
-        door.state = State.RUNNING
+        was_ready, door.state = door.state is State.READY, State.RUNNING
         await door.tell("started")
+        for bp in door.require_session().debuggee.breakpoints.all() if was_ready else []:
+            await door.tell_if_useless(bp.to_dict())
 
 
 async def continue_(door: Door, given: Params) -> None:

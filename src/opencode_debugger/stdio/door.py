@@ -228,6 +228,11 @@ class Door:
     async def tell(self, name: str, /, **data: Any) -> None:
         await self._writer.send(event(name, **data))
 
+    async def tell_if_useless(self, breakpoint: dict[str, Any]) -> None:
+        said = shapes.useless(breakpoint)
+        if said is not None:
+            await self.tell("error", message=said, command="setBreakpoint")
+
     # The session.
 
     async def new_session(self, folder: str) -> Session:

@@ -148,17 +148,12 @@ class Telling:
         door.program_ended()
 
     async def _breakpoint(self, body: dict[str, Any]) -> None:
-        """Of one that was set in good faith it may show later that there is no code on its line."""
         breakpoint, reason = body["breakpoint"], body["reason"]
-        place = breakpoint.get("function") or f"{(breakpoint['source'] or {}).get('path')}:{breakpoint['line']}"
         if reason == "condition_error":
             why = f"its condition raised {body['error']}"
-        elif reason == "changed" and not breakpoint["verified"] and breakpoint.get("suggestion"):
-            nearest = breakpoint["suggestion"]
-            why = f"{breakpoint['message']}. The next line with code is {nearest['line']}: {nearest['text']}"
-        else:
-            return
-        await self._door.tell("error", message=f"Breakpoint at {place}: {why}", command="setBreakpoint")
+            await self._door.tell("error", message=shapes.about(breakpoint, why), command="setBreakpoint")
+        elif reason == "changed":
+            await self._door.tell_if_useless(breakpoint)
 
 
 def merged(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
