@@ -198,6 +198,9 @@ def test_a_line_that_turns_out_to_have_no_machine_code_is_told_after_the_start(b
         said = ide.until("error", command="setBreakpoint")["message"]
         assert said.startswith(f"Breakpoint at {sums.source}:{sums.line('declared')}: No executable code")
         ide.stopped("breakpoint", sums.line("print"), breakpointId=2)
+        ide.send("clearBreakpoint", file=str(sums.source), line=sums.line("declared"))
+        ide.until("breakpointCleared")
+        ide.refused("setBreakpoint", "No executable code", file=str(sums.source), line=sums.line("declared"))
 
 
 def test_a_syntax_error_is_told_and_may_be_corrected(program: Write) -> None:

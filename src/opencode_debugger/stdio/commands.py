@@ -72,10 +72,9 @@ async def start(door: Door, given: Params) -> None:
             await door.call("launch", **door.launch, stop_on_entry=stop, stop_on_exception="uncaught", wait=False)
             if stop:
                 door.hold()
-        was_ready, door.state = door.state is State.READY, State.RUNNING
+        door.state = State.RUNNING
         await door.tell("started")
-        for bp in door.require_session().debuggee.breakpoints.all() if was_ready else []:
-            await door.tell_if_useless(bp.to_dict())
+        await door.tell_useless()
 
 
 async def continue_(door: Door, given: Params) -> None:
@@ -144,6 +143,9 @@ async def set_breakpoint(door: Door, given: Params) -> None:
     }
     async with door.telling:
         answer = await door.call("set_breakpoints", breakpoints=[item], strict=not function, single=True)
+        if (why := shapes.useless(answer["breakpoints"][0])) is not None:
+            await door.call("remove_breakpoint", breakpoint_id=answer["breakpoint_id"])
+            raise RelayError("BREAKPOINT_INVALID_LINE", why, suggestion="")
         await door.tell("breakpointSet", **_place(given), id=shapes.number(answer["breakpoint_id"]))
 
 

@@ -80,6 +80,7 @@ class Telling:
         door.hold()  # what is said about a stop comes before anything that is asked about it
         door.state = State.STOPPED
         was_step, door.is_stepping = door.is_stepping, False
+        await door.tell_useless()
         await door.tell("stopped", **self._stop(body))
         await self._values(was_step and body["reason"] in STEPS)
         door.release()
@@ -153,7 +154,7 @@ class Telling:
             why = f"its condition raised {body['error']}"
             await self._door.tell("error", message=shapes.about(breakpoint, why), command="setBreakpoint")
         elif reason == "changed":
-            await self._door.tell_if_useless(breakpoint)
+            await self._door.tell_useless()
 
 
 def merged(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
