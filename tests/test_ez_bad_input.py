@@ -291,6 +291,14 @@ def test_commands_may_come_from_a_file(path: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("closing", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_whoever_starts_it_without_some_of_its_streams_finds_it_ended(closing: str, path: Path) -> None:
+    command = ["sh", "-c", f'exec "$@" {closing}', "sh", *COMMAND, "debugserver", str(path)]
+    env = {**os.environ, RUN_MARKER: RUN_ID}
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=SECONDS, env=env)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_setting_that_cannot_be_used_is_told_on_stderr(path: Path) -> None:
     env = {**os.environ, RUN_MARKER: RUN_ID, "OPENCODE_DEBUG_DAP_TIMEOUT_SECONDS": "soon"}
     command = [*COMMAND, "debugserver", str(path)]
