@@ -361,9 +361,9 @@ class Interpreter:
             self.calls.pop()
 
     def _flood(self, size: int) -> None:
-        line = b"the flood goes on and on, and so does this line of sixty-four..\n"
-        for _ in range(size // (len(line) * 1000)):
-            self._debugger.program_prints(line * 1000)
+        line = b"and the flood goes on " * 45 + b"and on\n"
+        for _ in range(size // (len(line) * 100)):
+            self._debugger.program_prints(line * 100)
 
 
 # The debugger.
@@ -440,6 +440,8 @@ class Debugger:
         os._exit(code)
 
     def before(self, statement: Statement) -> None:
+        if threading.current_thread() is threading.main_thread():
+            return  # somebody evaluates a call
         depth = len(self._interpreter.calls)
         if (self._mode == "stepOver" and depth > self._depth) or (self._mode == "stepOut" and depth >= self._depth):
             return
@@ -586,7 +588,9 @@ class Debugger:
             return
         try:
             call = self._interpreter.calls[-1 - params.get("frameIndex", 0)]
+            at = self._interpreter.calls[-1].at
             value = self._interpreter.value(expression(text), call)
+            self._interpreter.calls[-1].at = at
         except (BadProgram, RuntimeProblem, IndexError, KeyError, TypeError) as problem:
             self.say("error", "evaluate", message=f"cannot evaluate: {problem}", command="evaluate")
             return

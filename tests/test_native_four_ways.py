@@ -76,6 +76,7 @@ def test_a_crash_is_debugged_to_the_faulting_line_and_variable(
 
     values = session.locals(0)
     assert is_null(values["item"])
+    assert "expandable" not in row_of(session, "item")
     assert (values["rounds"], values["twice"]) == ("1", "2")
     assert is_null(session.locals(1)["item"])
     order = row_of(session, "order", 1)
@@ -180,6 +181,7 @@ def test_classes_containers_and_exceptions_of_cpp(session: Session, build: Build
     assert chain == [("Square::Square", shapes.line("throw")), ("main", shapes.line("make"))]
     stop = session.resume()
     assert stop["current_location"]["function"].startswith("geometry::total")
+    assert not [name for name in session.locals() if not re.match(r"\w", name)]  # one parameter has no name
     stop = session.resume()
     assert here(stop) == ("main", shapes.line("print"))
     values = session.locals(0)
@@ -271,6 +273,10 @@ def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, ad
     stop = session.launch(program=str(crash.program), core=str(core_of(crash)), adapter=adapter)
 
     assert (stop["stop_reason"], stop["exception"]["type"]) == ("exception", "SIGSEGV")
+    assert stop["exception"]["message"] == "Segmentation fault at address 0x8"
+    assert session.get()["pid"] is None
+    (bp,) = session.break_at(crash.source, "main")
+    assert not bp["verified"] and "core file" in bp["message"]
     chain = [("weigh", crash.line("crash")), ("total", crash.line("caller")), ("main", crash.line("main"))]
     assert own(session.get("/stacktrace")["frames"], crash) == chain
     assert is_null(session.locals(0)["item"])

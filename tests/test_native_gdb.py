@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from native import SOURCES, Builder, Native
-from relays import Api, Relay, Session, refusal
+from relays import Api, Relay, Session, free_port, refusal
+from targets import Target
 
+from opencode_debugger.adapters import gdb_program
 from opencode_debugger.adapters.native import elf
 from opencode_debugger.adapters.processes import MARKER
 
@@ -31,6 +36,11 @@ def stopped(session: Session, trouble: Native) -> Session:
     session.break_at(trouble.source, "start")
     assert launch(session, trouble)["stop_reason"] == "breakpoint"
     return session
+
+
+BOTH = pytest.mark.parametrize(
+    "how", [{"adapter": "gdb"}, {"adapter": None, "debugger": "gdbserver"}], ids=["gdb", "gdbserver"]
+)
 
 
 def launch(session: Session, native: Native, *args: str, **options: Any) -> Any:
@@ -95,6 +105,12 @@ def test_where_a_breakpoint_cannot_stop_is_said(stopped: Session, trouble: Nativ
     (moved,) = stopped.break_at(trouble.source, trouble.line("twice") - 1)
     assert (moved["verified"], moved["message"]) == (False, f"No executable code at line {moved['line']}")
     assert moved["suggestion"] == {"line": moved["line"] + 1, "text": "int result = 2 * n; // @twice"}
+    (above,) = stopped.break_at(trouble.source, 4)
+    assert (above["verified"], above["message"]) == (False, "No executable code at line 4")
+    assert above["suggestion"] == moved["suggestion"]
+    strict = {"file": str(trouble.source), "line": 4, "strict": True}
+    error = refusal(400, "BREAKPOINT_INVALID_LINE", stopped.post, "/breakpoints", strict)
+    assert f"line {trouble.line('twice')}" in error.details["suggestion"]
     (foreign,) = stopped.break_at(build("tour").source, "loop")
     assert not foreign["verified"] and "no debug information for tour.c" in foreign["message"]
     wrong = {"source": {"path": str(trouble.source)}, "line": trouble.line("print"), "condition": "nothing == 1"}
@@ -103,6 +119,21 @@ def test_where_a_breakpoint_cannot_stop_is_said(stopped: Session, trouble: Nativ
     placed = stopped.post("/breakpoints", {"function": "no_such_function"})["breakpoints"]
     assert (placed[0]["verified"], placed[0]["locations"]) == (False, [])
     assert (stopped.resume()["status"], stopped.get("/status")["exit_code"]) == ("terminated", 0)
+
+
+def test_lines_that_an_optimizer_has_merged_are_not_moved_in_silence(session: Session, build: Builder) -> None:
+    tour = build("tour", "-O2")
+    launch(session, tour, stop_on_entry=True)
+    placed = session.break_at(tour.source, *range(tour.line("add") - 2, tour.line("end")))
+    stopping = {bp["id"]: bp["line"] for bp in placed if bp["verified"] and bp["message"] is None}
+    noted = {bp["id"] for bp in placed if bp["verified"] and bp["message"]}
+    assert stopping and all(bp["verified"] or bp["message"] for bp in placed)
+    stops = 0
+    while (stop := session.resume())["status"] == "paused" and stops < 30:
+        hit = set(stop["hit_breakpoint_ids"])
+        assert hit & noted or stop["current_location"]["line"] in {stopping[id] for id in hit}, stop
+        stops += 1
+    assert stops
 
 
 def test_a_condition_that_fails_at_run_time_stops_and_says_so(session: Session, trouble: Native) -> None:
@@ -124,9 +155,13 @@ def test_breakpoints_in_a_library_bind_when_it_is_loaded(session: Session, build
     assert bound == {line["id"]: True, placed["breakpoint_id"]: True}
 
 
-def test_breakpoints_are_set_and_removed_while_the_program_runs(session: Session, trouble: Native) -> None:
-    launch(session, trouble, "forever", wait=False)
+@BOTH
+def test_breakpoints_are_set_and_removed_while_the_program_runs(
+    session: Session, trouble: Native, how: dict[str, Any]
+) -> None:
+    launch(session, trouble, "forever", wait=False, **how)
     session.wait_for_output("sum 110")
+    assert [row["status"] for row in session.get("/status")["all_threads"]] == ["running"]
     (bp,) = session.break_at(trouble.source, "turn", hit_condition="5")
     stop = session.get("/report", wait=20)
     assert (stop["hit_breakpoint_ids"], here(stop)) == ([bp["id"]], ("forever", trouble.line("turn")))
@@ -134,6 +169,56 @@ def test_breakpoints_are_set_and_removed_while_the_program_runs(session: Session
     assert session.resume(wait=0.2)["status"] == "running"
     stop = session.post("/pause", {"wait": 20})
     assert (stop["stop_reason"], here(stop)) == ("pause", ("forever", trouble.line("turn")))
+
+
+def test_a_debug_server_that_takes_breakpoints_only_of_halted_programs(session: Session, build: Builder) -> None:
+    slow = build("slow")
+    port = free_port()
+    server = Target([gdb_program.find_server(None), f"127.0.0.1:{port}", str(slow.program)])
+    try:
+        assert server.process.stderr and "created" in server.process.stderr.readline().decode()
+        assert "Listening" in server.process.stderr.readline().decode()
+        with all_stop(port) as modest:
+            where = {"host": "127.0.0.1", "port": modest, "debugger": "gdbserver", "program": str(slow.program)}
+            session.post("/attach", where)
+            error = refusal(409, "INVALID_SESSION_STATE", session.break_at, slow.source, "count")
+            assert "/pause" in error.details["suggestion"]
+            assert session.post("/pause", {"wait": 20})["stop_reason"] == "pause"
+            (bp,) = session.break_at(slow.source, "count")
+            assert session.resume()["hit_breakpoint_ids"] == [bp["id"]]
+            session.post("/terminate")
+    finally:
+        server.end()
+
+
+@contextlib.contextmanager
+def all_stop(port: int) -> Iterator[int]:
+    """The port of a debug server that can do less than gdbserver, which does the work."""
+
+    def pass_on(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                begin, mark, _ = data.partition(b"QNonStop+;")
+                if mark:
+                    body = (begin + data[len(begin) + len(mark) : -3]).partition(b"$")[2]
+                    data = b"+$%b#%02x" % (body, sum(body) % 256)
+                sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client = held.enter_context(listener.accept()[0])
+                server = held.enter_context(socket.create_connection(("127.0.0.1", port)))
+                for source, sink in ((client, server), (server, client)):
+                    pool.submit(pass_on, source, sink)
+
+    held = contextlib.ExitStack()
+    with held, socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(8) as pool:
+        pool.submit(accept)
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 # Going on.
@@ -157,6 +242,9 @@ def test_what_a_function_returned_is_told_after_step_out(session: Session, troub
     stop = session.step("out")
     assert stop["return_value"] == {"type": "int", "value": "14", "function": "twice"}
     assert "return_value" not in session.step("over")
+    session.break_at(trouble.source, "print")
+    assert here(session.step("out")) == ("main", trouble.line("print"))
+    assert session.step("out")["exit_code"] == 0  # nobody is left to return to
 
 
 def test_one_thread_steps_alone(session: Session, build: Builder) -> None:
@@ -181,7 +269,9 @@ def test_evaluation_never_harms_the_session(stopped: Session, trouble: Native) -
     refusal(504, "DEBUGPY_TIMEOUT", stopped.evaluate, "forever()", timeout=1)
     assert "SIGSEGV" in stopped.evaluate("fall()")["error"]
     assert "Cannot access memory" in stopped.evaluate("*(int *) 0")["error"]
-    assert refusal(400, "EVALUATE_ERROR", stopped.evaluate, "sum +").details["text"] == "sum +"
+    error = refusal(400, "EVALUATE_ERROR", stopped.evaluate, "sum +")
+    assert (error.details["text"], error.details["offset"]) == ("sum +", 6)
+    assert refusal(400, "EVALUATE_ERROR", stopped.evaluate, "1 + ) 2").details["offset"] == 5
     assert stopped.evaluate("sum = 1000")["result"] == "1000"
     assert stopped.evaluate("> info line")["result"].startswith(f"Line {trouble.line('start')} of ")
     assert "Undefined command" in stopped.evaluate("> gibberish")["error"]
@@ -253,6 +343,10 @@ def test_exceptions_of_cpp_stop_by_class_and_condition(session: Session, build: 
     stop = launch(session, shapes)
     assert (stop["exception"]["type"], stop["hit_breakpoint_ids"]) == ("std::invalid_argument", [first])
     assert session.evaluate("side")["result"] == "-1"
+    (doubled,) = session.post("/breakpoints", {"function": "doubled"})["breakpoints"]
+    assert [place["line"] for place in doubled["locations"]] == [shapes.line("doubled")] * 2
+    found = [session.resume()["current_location"]["function"] for _ in doubled["locations"]]
+    assert sorted(found) == ["doubled<double>", "doubled<int>"]
     assert session.resume()["exit_code"] == 0
 
 

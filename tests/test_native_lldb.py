@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from native import Builder, Native
-from relays import RUN_ID, RUN_MARKER, Api, Relay, Session, free_port, refusal
+from relays import RUN_ID, RUN_MARKER, Api, Relay, Session, free_port, meanwhile, refusal
 from targets import wait_until
 
 from opencode_debugger.adapters.debugpy.ports import Sockets
@@ -65,7 +65,7 @@ def test_without_lldb_a_launch_says_what_to_install(build: Builder, tmp_path: Pa
     relay = Relay(tmp_path / "data", lldb_path="/no/such/lldb-dap").start()
     try:
         with Api(relay.base_url) as api, api.session() as session:
-            error = refusal(400, "LAUNCH_FAILED", launch, session, build("tour"))
+            error = refusal(500, "LAUNCH_FAILED", launch, session, build("tour"))
             assert "/no/such/lldb-dap" in error.message
             assert "OPENCODE_DEBUG_LLDB_PATH" in error.details["suggestion"]
             assert session.get("/status")["status"] == "created"
@@ -141,6 +141,86 @@ def test_a_step_goes_past_breakpoints_that_do_not_stop_and_is_over_when_another_
     assert session.output("console") == "number is 1\n"
 
 
+def test_a_condition_without_end_stops_and_says_so(session: Session, build: Builder) -> None:
+    trouble = build("trouble")
+    launch(session, trouble, stop_on_entry=True)
+    (bp,) = session.break_at(trouble.source, "call", condition="forever()")
+    for i in ("1", "2"):
+        stop = session.resume()
+        assert (stop["stop_reason"], line(stop)) == ("breakpoint", trouble.line("call"))
+        assert "timeout" in stop["note"]
+        assert session.evaluate("i")["result"] == i
+    session.patch(f"/breakpoints/{bp['id']}", {"condition": "fall()"})
+    stop = session.resume()
+    assert "SIGSEGV" in stop["note"]
+    assert session.get("/breakpoints")["breakpoints"][0]["hit_count"] == 3
+    session.patch(f"/breakpoints/{bp['id']}", {"condition": "++sum > 1000"})
+    assert session.resume()["status"] == "terminated"
+    assert session.output() == "sum 117, heard 1\n"
+
+
+def test_a_condition_with_effects_is_evaluated_once(session: Session, build: Builder) -> None:
+    trouble = build("trouble")
+    session.break_at(trouble.source, "call", condition="(sum += 100) > 250")
+    stop = launch(session, trouble)
+    assert session.evaluate("sum")["result"] == "306"
+    assert "note" not in stop
+
+
+def test_conditions_that_cannot_be_read_are_refused(session: Session, build: Builder) -> None:
+    trouble = build("trouble")
+    place = {"source": {"path": str(trouble.source)}, "line": trouble.line("call")}
+    session.post("/breakpoints", {**place, "condition": "i + )"})
+    stop = launch(session, trouble)
+    assert "expected expression" in stop["note"]
+    for where in (place, {"function": "twice"}):
+        wrong = {**where, "condition": "1 +"}
+        error = refusal(400, "BREAKPOINT_INVALID_CONDITION", session.post, "/breakpoints", wrong)
+        assert "expected expression" in error.message
+    session.post("/breakpoints", {**place, "condition": "i == 4 && sum"})
+    assert session.resume()["hit_breakpoint_ids"]
+    assert session.evaluate("i")["result"] == "4"
+
+
+def test_lines_outside_of_functions_are_told_with_the_next_one_that_has_code(session: Session, build: Builder) -> None:
+    trouble = build("trouble")
+    launch(session, trouble, stop_on_entry=True)
+    last = len(trouble.source.read_text().splitlines())
+    above, behind = session.break_at(trouble.source, 2, last)
+    assert not above["verified"]
+    assert above["message"] == "No executable code at line 2"
+    assert above["suggestion"]["line"] == trouble.line("twice")
+    assert behind["verified"]
+    wish = {"source": {"path": str(trouble.source)}, "line": 3, "strict": True}
+    refused = refusal(400, "BREAKPOINT_INVALID_LINE", session.post, "/breakpoints", wish)
+    assert str(trouble.line("twice")) in refused.details["suggestion"]
+
+
+def test_a_debugger_that_is_busy_holds_up_neither_polls_nor_pauses(session: Session, build: Builder) -> None:
+    trouble = build("trouble")
+    launch(session, trouble, stop_on_entry=True)
+    with meanwhile(session, lambda other: other.evaluate("forever()", timeout=2)) as evaluated:
+        assert wait_until(lambda: busy(session))["status"] == "paused"
+        refusal(504, "DEBUGPY_TIMEOUT", evaluated.result)
+    session.break_at(trouble.source, "call", log_message="{forever()}")
+    session.resume(wait=False)
+    assert wait_until(lambda: busy(session))["status"] == "running"
+    begun = time.monotonic()
+    answer = session.post("/pause", {"wait": 0.3})
+    assert time.monotonic() - begun < 2
+    assert (answer["status"], answer["timed_out"]) == ("running", True)
+    assert "busy" in answer["message"]
+    assert session.get("/report", wait=20)["stop_reason"] == "pause"
+    assert "timed out" in session.output("console")
+
+
+def busy(session: Session) -> Any:
+    begun = time.monotonic()
+    status = session.get("/status")
+    assert time.monotonic() - begun < 2
+    return status if status["all_threads"] is None else None
+
+
 def test_paths_with_quotes_and_spaces(session: Session, build: Builder, tmp_path: Path) -> None:
     calls = build("calls")
     folder = tmp_path / 'it\'s "odd" `here` $HOME'
@@ -206,6 +286,16 @@ def test_a_debugger_that_dies_is_told_within_a_second_and_nothing_is_left(
     assert "ended unexpectedly" in end["reason"]
     psutil.wait_procs(family, timeout=5)
     assert [process for process in family if process.is_running()] == []
+
+
+@pytest.mark.parametrize("way", BOTH, ids=["lldb", "lldb-server"])
+def test_a_program_that_is_killed_while_it_is_paused_is_told_as_killed(
+    session: Session, build: Builder, way: dict[str, str]
+) -> None:
+    launch(session, build("slow"), way, stop_on_entry=True)
+    psutil.Process(session.get()["pid"]).kill()
+    end = wait_until(lambda: ended(session))
+    assert (end["exit_code"], end["signal"], end["reason"]) == (-9, "SIGKILL", "killed")
 
 
 def ended(session: Session) -> Any:

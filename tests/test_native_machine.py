@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 
 import pytest
-from native import Builder, Native
+from native import SOURCES, Builder, Native
 from relays import Api, Session, refusal
 
 Start = Callable[..., Session]
@@ -62,6 +63,9 @@ def test_machine_code_is_shown_and_stepped(started: Start, account: Native, adap
         assert [each["address"] for each in later] == [each["address"] for each in shown[2:]]
         pay = session.get("/disassembly", address="pay", count=2)["instructions"]
         assert pay[0]["address"] != shown[0]["address"]
+        assert [each["symbol"] for each in pay] == ["pay", None]
+        assert not pay[0]["instruction"].startswith("pay")
+        assert {(each["path"], each["line"]) for each in pay} == {(str(account.source), account.line("pay") - 1)}
         stop = session.step(granularity="instruction")
         assert stop["stop_reason"] == "step"
         again = session.get("/disassembly", count=1)["instructions"][0]
@@ -93,6 +97,18 @@ def test_a_change_of_data_stops_the_program(started: Start, account: Native, ada
         events = session.get("/events", limit=1000)["events"]
         kinds = [event["body"]["reason"] for event in events if event["type"] == "data_breakpoint"]
         assert kinds == ["new", "removed", "new", "removed"]
+
+
+def test_machine_code_names_its_function_and_file_and_ends_where_memory_does(api: Api, build: Builder) -> None:
+    source = SOURCES / "account.c"
+    program = build.folder / "account-relative"
+    subprocess.run(["gcc", "-g", "-o", program, source.name], cwd=SOURCES, check=True)
+    with api.session(adapter="gdb") as session:
+        session.launch(program=str(program), stop_on_entry=True)
+        shown = session.get("/disassembly", address="pay", count=4)["instructions"]
+        assert {(each["symbol"], each["path"]) for each in shown} == {("pay", str(source))}
+        refusal(400, "INVALID_PARAMETER", session.get, "/disassembly", address="0x10")
+        refusal(400, "INVALID_PARAMETER", session.get, "/disassembly", address="0x10", offset=-3)
 
 
 def test_a_recorded_program_goes_back(started: Start, account: Native) -> None:

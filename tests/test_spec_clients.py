@@ -61,12 +61,15 @@ class Printed:
         return str(self.project / name)
 
 
-def run(name: str, relay: Relay, folder: Path) -> Printed:
+def run(name: str, relay: Relay, folder: Path, changed: tuple[tuple[str, str], ...] = ()) -> Printed:
     project = folder / "myproject"
     shutil.copytree(CLIENTS / "myproject", project)
     text = (CLIENTS / name).read_text(encoding="utf-8")
     assert WRITTEN_FOR in text
     assert "localhost:5679" in text
+    for old, new in changed:
+        assert old in text
+        text = text.replace(old, new)
     client = folder / name
     client.write_text(text.replace(WRITTEN_FOR, str(project)).replace("localhost:5679", f"localhost:{relay.port}"))
     done = subprocess.run(
@@ -105,7 +108,10 @@ def by_name(variables: list[Json]) -> dict[str, tuple[str, str]]:
 
 
 def test_the_basic_script_debugs_a_program_from_start_to_end(relay: Relay, api: Api, tmp_path: Path) -> None:
-    printed = run("basic_session.sh", relay, tmp_path)
+    check_basic(run("basic_session.sh", relay, tmp_path), api)
+
+
+def check_basic(printed: Printed, api: Api) -> None:
     main = printed.path("main.py")
     session_id = printed.section("Creating session").removeprefix("Session ID: ")
     assert SESSION_ID.fullmatch(session_id)

@@ -517,6 +517,11 @@ def test_over_tls_a_session_is_debugged_and_the_relay_knows_its_own_origin(tmp_p
         assert client.get(f"/api/v1/sessions/{id}/output").json()["data"]["entries"][0]["output"] == "42\n"
         second = command("serve", "--port", str(free_port()), "--data-dir", str(relay.data_dir))
         assert f"https://127.0.0.1:{relay.port}" in second.stderr
+        to_nobody = ("tunnel", "sess_00000000", "--listen", "0", "--data-dir", str(relay.data_dir))
+        assert "there is no session" in command(*to_nobody).stderr, "the relay's own certificate is trusted"
+        elsewhere = ("--server", f"https://127.0.0.1:{relay.port}")
+        assert "is not trusted" in command(*to_nobody, *elsewhere).stderr
+        assert "there is no session" in command(*to_nobody, *elsewhere, "--cafile", str(pem / "cert.pem")).stderr
     log = relay.log.read_text()
     assert f"API       https://127.0.0.1:{relay.port}/api/v1" in log
     assert "unencrypted" not in log

@@ -192,8 +192,8 @@ def remote(relay: Relay, session: Session) -> str:
 
 
 def passed_on(session: Session, program: Path, **options: Any) -> dict[str, Any]:
-    answer = session.post("/launch", {"program": str(program), "tunnel_only": True, **options})
-    assert answer["status"] == "running"
+    answer = session.post("/launch", {"program": str(program), "tunnel_only": True, "wait": 60, **options})
+    assert answer["status"] == "running" and f"opencode-debugger tunnel {session.id}" in answer["message"]
     return session.get()["debugger"]
 
 
@@ -209,6 +209,8 @@ def test_gdb_steps_a_program_through_the_authenticated_tunnel(relay: Relay, sess
     error = refusal(400, "NOT_SUPPORTED", session.post, "/pause")
     assert "tunnel_only" in error.message and "opencode-debugger tunnel" in error.details["suggestion"]
     refusal(400, "NOT_SUPPORTED", session.get, "/threads")
+    refusal(400, "NOT_SUPPORTED", session.post, "/continue")
+    refusal(400, "NOT_SUPPORTED", session.evaluate, "argc")
     assert session.get("/status")["status"] == "running"
     second = gdb(built.program, remote(relay, session), "info symbol $pc", "print a", "print b", "continue")
     assert "add + " in second and "$1 = 0" in second, "it is where the first left it"
@@ -486,6 +488,16 @@ def test_the_command_says_what_is_wrong(
     )
     assert (done.returncode, done.stdout) == (1, ""), done
     assert words in done.stderr and done.stderr.startswith("opencode-debugger: ") and done.stderr.count("\n") == 1
+
+
+def test_a_local_port_is_closed_when_its_session_is_gone(relay: Relay, api: Api) -> None:
+    with api.session() as session:
+        command = tunnel(relay, session, "--listen", "0")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None and process.stderr is not None
+            process.stdout.readline()
+            session.delete()
+            assert process.wait(10) == 1 and "is gone" in process.stderr.read()
 
 
 def test_a_pipe_ends_with_the_program(relay: Relay, paused: Session) -> None:

@@ -44,11 +44,12 @@ RUNNER_FIELDS = (
     "stop_budget_chars",
     "gdb_path",
     "lldb_path",
+    "ez_path",
 )
 
 
 AT_ONCE = ("log_level", "max_sessions", "spare_runners")
-CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path", "lldb_path"}
+CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path", "lldb_path", "ez_path"}
 """Settings that can be changed while the relay runs: those of runners for new sessions, the others at once. Which
 program is let near others' processes is for whoever starts the relay to say."""
 
@@ -113,6 +114,9 @@ class Settings(BaseSettings):
         "",
         max_length=4096,
         description="lldb-dap for native programs, its lldb-server beside it; if not set, the newest on PATH",
+    )
+    ez_path: str = Field(
+        "", max_length=4096, description="Debugger that speaks the EZ protocol, for EZ programs; if not set, ez on PATH"
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Web origins that may call the relay, separated by commas; none by default"
@@ -257,6 +261,7 @@ def allowed_values(name: str) -> str:
         "default_python_path": "a path or a command",
         "gdb_path": "the path of a program",
         "lldb_path": "the path of a program",
+        "ez_path": "the path of a program",
         "allowed_origins": "origins such as https://example.org:8443",
         "require_token": "true or false",
         "certfile": "the path of a PEM file",

@@ -29,13 +29,17 @@ private:
 };
 
 namespace geometry {
-double total(const std::vector<std::unique_ptr<Shape>> &shapes) {
+double total(const std::vector<std::unique_ptr<Shape>> &shapes, int = 0) {
     double sum = 0;
     for (const auto &shape : shapes)
         sum += shape->area();
     return sum; // @total
 }
 } // namespace geometry
+
+template <typename T> T doubled(T value) {
+    return value + value; // @doubled
+}
 
 int main() {
     std::vector<int> sides{2, 3, -1};
@@ -44,14 +48,18 @@ int main() {
     std::vector<std::unique_ptr<Shape>> shapes;
     for (int side : sides) {
         try {
-            shapes.push_back(std::make_unique<Square>(side)); // @make
+            try {
+                shapes.push_back(std::make_unique<Square>(side)); // @make
+            } catch (...) {
+                throw; // the same one again: no other stop
+            }
             seen["good"]++;
         } catch (const std::invalid_argument &error) {
             seen["bad"]++; // @caught
             std::printf("%s: %s\n", title.c_str(), error.what());
         }
     }
-    double area = geometry::total(shapes);
+    double area = (doubled(geometry::total(shapes)) + doubled(0)) / 2;
     std::printf("%zu of area %g, %d bad\n", shapes.size(), area, seen["bad"]); // @print
     return 0;
 }

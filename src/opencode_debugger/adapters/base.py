@@ -6,6 +6,7 @@ from asyncio import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..errors import RelayError
 from .processes import ExitStatus
 from .stdin import Stdin
 
@@ -40,6 +41,8 @@ class LaunchSpec:
     """gdbserver or lldb-server: the program is run by it, and the debugger reaches it from there"""
     core: str | None = None
     """the memory of a program that has crashed, to be looked at instead of running it"""
+    debugger_path: str | None = None
+    """the debugger itself, of those that speak the EZ protocol"""
     tunnel_only: bool = False
     """its debugger is left to whoever comes through the tunnel"""
 
@@ -209,6 +212,12 @@ class Adapter(Protocol):
     pid: int | None
     warnings: list[str]
     """what whoever debugs the program should know about it"""
+    busy: str
+    """why a pause may take its time"""
+    is_passed_on: bool
+    """whether the debugger is somebody else's, who comes through the tunnel"""
+
+    def refusal(self, capability: str) -> RelayError: ...
 
     @property
     def capabilities(self) -> frozenset[str]:

@@ -33,6 +33,9 @@ class Offered:
     """Base of adapters: each overrides what its debugger can do."""
 
     name = ""
+    is_passed_on = False
+    busy = "The debugger has not halted the program yet: one of them is busy. It pauses as soon as it can."
+    """why a pause may take its time"""
     more: frozenset[str] = frozenset()
     """what it offers besides, by other means than a method of its own"""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from .base import Adapter
+from .ez.source import is_ez
 
 NATIVE_SOURCES = frozenset(
     {
@@ -20,6 +21,11 @@ NATIVE_SOURCES = frozenset(
 
 def is_native_source(path: str) -> bool:
     return os.path.splitext(path)[1].lower() in NATIVE_SOURCES
+
+
+def is_python_source(path: str) -> bool:
+    """What is neither of another language, as far as its name tells."""
+    return not is_native_source(path) and not is_ez(path)
 
 
 def native_lines(path: str) -> dict[str, Any]:
@@ -45,9 +51,7 @@ class Switch:
         self.current = self._made[first]
 
     def use(self, name: str) -> None:
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        self.current = self._made[name]
+        self.current = self._made_for(name)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.current, name)
@@ -59,13 +63,19 @@ class Switch:
     # What files say is asked of whoever knows their language, before a program is there too.
 
     async def examine(self, path: str) -> dict[str, Any]:
-        return native_lines(path) if is_native_source(path) else await self._python.examine(path)
+        if is_native_source(path):
+            return native_lines(path)
+        return await self._teller(path).examine(path)
 
     async def find_function(self, path: str, name: str) -> list[int]:
-        return [] if is_native_source(path) else await self._python.find_function(path, name)
+        return [] if is_native_source(path) else await self._teller(path).find_function(path, name)
 
-    @property
-    def _python(self) -> Adapter:
-        if "debugpy" not in self._made:
-            self._made["debugpy"] = self._make("debugpy")
-        return self._made["debugpy"]
+    def _teller(self, path: str) -> Adapter:
+        """Who speaks the EZ protocol may have any language, but those of others are better known to them."""
+        is_theirs = is_ez(path) or (self.current.name == "ez" and not path.endswith((".py", ".pyw")))
+        return self._made_for("ez") if is_theirs else self._made_for("debugpy")
+
+    def _made_for(self, name: str) -> Adapter:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]

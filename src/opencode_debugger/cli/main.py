@@ -54,11 +54,12 @@ def tunnel(
     server: Annotated[str | None, typer.Option(help="Address of a relay on another machine.")] = None,
     token_file: Annotated[Path | None, typer.Option(help="File with the token for it.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Data folder of the relay here.")] = None,
+    cafile: Annotated[Path | None, typer.Option(help="Certificates to trust, in PEM format.")] = None,
 ) -> None:
     """Connect a debugger to a session: a pipe between stdin, stdout and the session's tunnel."""
     from .tunnel import tunnel as run
 
-    raise typer.Exit(run(session, listen, server, token_file, data_dir))
+    raise typer.Exit(run(session, listen, server, token_file, data_dir, cafile))
 
 
 @app.command()

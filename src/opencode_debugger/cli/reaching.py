@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +27,20 @@ class Address(NamedTuple):
     """of the API"""
     token: str
     is_here: bool
+    cafile: str | None = None
+    """certificates to trust besides those of the system"""
+
+    @property
+    def trust(self) -> ssl.SSLContext | None:
+        if not self.url.startswith("https:"):
+            return None
+        context = ssl.create_default_context()
+        if self.cafile is not None:
+            try:
+                context.load_verify_locations(self.cafile)
+            except OSError as error:  # what is wrong with its content is one, too
+                raise Problem(f"the certificates in {self.cafile} cannot be read: {error}") from None
+        return context
 
     @property
     def headers(self) -> dict[str, str]:
@@ -36,16 +51,16 @@ class Address(NamedTuple):
         return "ws" + self.url.removeprefix("http") + path
 
 
-def find(server: str | None, token_file: Path | None, data_dir: Path | None) -> Address:
+def find(server: str | None, token_file: Path | None, data_dir: Path | None, cafile: Path | None = None) -> Address:
     folder = data_dir or Path(os.environ.get(PREFIX + "DATA_DIR") or "~/.opencode-debugger")
     folder = folder.expanduser().absolute()
-    url = understood(server) if server else running(folder)
+    url, own = (understood(server), None) if server else running(folder)
     host = urlsplit(url).hostname or ""
     is_here = host in LOOPBACK
     token = chosen_token(token_file, folder, is_here, host)
     if not is_here and url.startswith("http:"):
         print(f"opencode-debugger: the token goes to {host} unencrypted; use https:// if you can", file=sys.stderr)
-    return Address(url, token, is_here)
+    return Address(url, token, is_here, str(cafile.expanduser()) if cafile else own)
 
 
 def understood(server: str) -> str:
@@ -56,17 +71,19 @@ def understood(server: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{API}"
 
 
-def running(folder: Path) -> str:
-    """The relay that holds the data folder says there where it is."""
+def running(folder: Path) -> tuple[str, str | None]:
+    """The relay that holds the data folder says there where it is, and by which certificate it is known."""
+    scheme, certfile = "http", None
     host, port = os.environ.get(PREFIX + "HOST") or "127.0.0.1", os.environ.get(PREFIX + "PORT") or "5679"
     try:
         about = json.loads((folder / "relay.lock").read_bytes())
         host, port = str(about["host"]), str(about["port"])
+        scheme, certfile = about.get("scheme", scheme), about.get("certfile")
     except (OSError, ValueError, TypeError, KeyError):
         pass  # it has never run here: what the settings say is as good as anything
     if host in WILDCARDS:
         host = "127.0.0.1"
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}{API}"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{API}", certfile
 
 
 def chosen_token(token_file: Path | None, folder: Path, is_here: bool, host: str) -> str:

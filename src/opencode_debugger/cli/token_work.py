@@ -43,6 +43,8 @@ def one_line(work: Callable[P, None]) -> Callable[P, int]:
             work(*args, **options)
         except (Refused, ConfigError, NotPrivate) as error:
             return fail(str(error))
+        except BrokenPipeError:
+            return 1  # whoever read it has seen enough
         except OSError as error:
             return fail(f"{error.filename}: {error.strerror}. Check the data folder, or name another with --data-dir")
         return 0

@@ -6,12 +6,13 @@ import contextlib
 import json
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import quote
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.sync.client import ClientConnection, connect
@@ -20,6 +21,8 @@ from ..runner.peers import is_other_user
 from .failure import fail
 from .reaching import Address, Problem, find
 
+LOOK = 2.0
+"""Seconds after which it is seen that a session is gone for which a port was kept open."""
 CHUNK = 65536
 LARGEST = 1024 * 1024
 """Bytes of one message of the relay."""
@@ -42,9 +45,16 @@ Read = Callable[[], bytes]
 Write = Callable[[bytes], None]
 
 
-def tunnel(session: str, listen: int | None, server: str | None, token_file: Path | None, data_dir: Path | None) -> int:
+def tunnel(
+    session: str,
+    listen: int | None,
+    server: str | None,
+    token_file: Path | None,
+    data_dir: Path | None,
+    cafile: Path | None = None,
+) -> int:
     try:
-        address = find(server, token_file, data_dir)
+        address = find(server, token_file, data_dir, cafile)
         if listen is None:
             return pipe(address, session)
         return serve(address, session, listen)
@@ -72,6 +82,7 @@ def opened(address: Address, session: str) -> ClientConnection:
     try:
         return connect(
             url,
+            ssl=address.trust,
             additional_headers=address.headers,
             compression=None,
             max_size=LARGEST,
@@ -88,6 +99,10 @@ def opened(address: Address, session: str) -> ClientConnection:
 
 
 def unreachable(address: Address, error: Exception) -> Problem:
+    if isinstance(error, ssl.SSLCertVerificationError) or isinstance(
+        getattr(error, "reason", None), ssl.SSLCertVerificationError
+    ):
+        return Problem(f"the certificate of {address.url} is not trusted ({error}): give its own with --cafile")
     start = "start one with `opencode-debugger serve`, or" if address.is_here else "check the address, or"
     return Problem(f"no relay answers at {address.url} ({error}): {start} give another --server")
 
@@ -136,9 +151,14 @@ def serve(address: Address, session: str, port: int) -> int:
     check(address, session)
     with listener_on(port) as listener:
         print(f"Listening on {HERE}:{listener.getsockname()[1]} for session {session}", flush=True)
+        listener.settimeout(LOOK)
         while True:
             try:
                 client, _ = listener.accept()
+            except TimeoutError:
+                if is_gone(address, session):
+                    return fail(f"session {session} is gone")
+                continue
             except OSError:
                 return 1  # the session is gone, and that has been said
             threading.Thread(target=carry, args=(address, session, client, listener), daemon=True).start()
@@ -154,7 +174,7 @@ def listener_on(port: int) -> socket.socket:
 def check(address: Address, session: str) -> None:
     """Before anybody is asked to connect: whether there is such a session, as far as the token lets us see."""
     request = Request(f"{address.url}/sessions/{quote(session, safe='')}", headers=address.headers)
-    opener = build_opener(*([ProxyHandler({})] if address.is_here else []))
+    opener = build_opener(HTTPSHandler(context=address.trust), *([ProxyHandler({})] if address.is_here else []))
     try:
         with opener.open(request, timeout=OPENING) as answer:
             answer.read()
@@ -167,6 +187,17 @@ def check(address: Address, session: str) -> None:
         raise Problem(f"what answers at {address.url} is no relay") from None
     except OSError as error:
         raise unreachable(address, error) from None
+
+
+def is_gone(address: Address, session: str) -> bool:
+    """A relay that does not answer may come back with the session."""
+    try:
+        check(address, session)
+    except TurnedAway as problem:
+        return problem.code in GONE
+    except Problem:
+        return False
+    return False
 
 
 def carry(address: Address, session: str, client: socket.socket, listener: socket.socket) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..adapters.base import BY_FUNCTION, Adapter, Bound, DebuggerBreakpoint
-from ..adapters.switch import is_native_source
+from ..adapters.switch import is_python_source
 from ..errors import RelayError
 from . import conditions
 from .by_text import find_line
@@ -171,7 +171,7 @@ class BreakpointTable:
         """Drafts that are good to place; raises for the first that is not, so that a batch is all or nothing."""
         drafts = [await self._draft(item, index, adapter) for index, item in enumerate(items)]
         for draft in drafts:
-            check_expressions(draft, None if is_native_source(draft.path) else adapter.check_expression)
+            check_expressions(draft, adapter.check_expression if is_python_source(draft.path) else None)
         for draft in drafts:
             await examine(draft, strict, adapter)
         return drafts

@@ -6,12 +6,15 @@ import contextlib
 import os
 import shutil
 
+from ..adapters.ez.source import is_ez
 from ..errors import RelayError, invalid_parameter
 from .settings import Limits
 
 SERVERS = {"gdbserver": "gdb", "lldb-server": "lldb"}
 """Debug servers, and whose they are."""
 NATIVE = ("gdb", "lldb")
+FILES = ("file", "program")
+"""Kinds of launches whose target is a file."""
 ELF = b"\x7fELF"
 
 
@@ -34,16 +37,18 @@ def find_program(program: str, folder: str) -> str:
         raise RelayError(
             "LAUNCH_SCRIPT_NOT_FOUND", f"Program {path} {what}", script=program, path=path, suggestion=advice
         )
-    if not is_native(path):
+    if not is_native(path) and not is_ez(path):
         message = f"{path} is not a native executable (an ELF file)"
         advice = "Launch Python files with `script`; of a shell script, launch what it runs"
         raise invalid_parameter("program", program, message, advice)
     return path
 
 
-def adapter_for_launch(adapter: str | None, server: str | None, is_native_program: bool, limits: Limits) -> str:
+def adapter_for_launch(adapter: str | None, server: str | None, kind: str, target: str, limits: Limits) -> str:
     adapter = _with_server(adapter, server)
-    if is_native_program:
+    if adapter == "ez" or (adapter is None and kind in FILES and is_ez(target)):
+        return "ez"
+    if kind == "program":
         if adapter == "debugpy":
             message = "debugpy debugs Python, and this is a native program"
             raise invalid_parameter("adapter", adapter, message, 'Leave adapter out, or use "gdb" or "lldb"')

@@ -70,6 +70,8 @@ class DataTable:
         """What happened to the value."""
         watched = self.known.get(hit["number"])
         what = watched.expression if watched else "The value"
+        if hit.get("said"):
+            return str(hit["said"])
         if hit.get("old") is None:
             return f"{what} was read: {hit.get('new')}"
         return f"{what} changed from {hit['old']} to {hit['new']}"

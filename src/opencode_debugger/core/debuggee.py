@@ -21,7 +21,7 @@ from .exception_breakpoints import ExceptionTable
 from .file_changes import FileChanges
 from .output import Output
 from .run import Run
-from .state import ENDED, State, require
+from .state import ENDED, State, needs_debugger, require
 from .stops import End, Stop
 
 logger = logging.getLogger(__name__)
@@ -96,6 +96,8 @@ class Debuggee:
             self.elder.touch()
 
     def require(self, operation: str) -> None:
+        if self.adapter is not None and self.adapter.is_passed_on and needs_debugger(operation):
+            raise self.adapter.refusal(operation)
         require(operation, self.state)
 
     def require_adapter(self) -> Adapter:

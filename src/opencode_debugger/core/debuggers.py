@@ -21,6 +21,10 @@ def make_adapter(name: str, config: Config, listener: Listener, spell: Callable[
             from ..adapters.native.lldb import LldbAdapter
 
             return LldbAdapter(id, listener, *timeouts, limits.lldb_path)
+        case "ez":
+            from ..adapters.ez.adapter import EzAdapter
+
+            return EzAdapter(id, listener, *timeouts, limits.ez_path)
         case "native_passed_on":
             from ..adapters.passed_on.native import NativePassedOn
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +23,8 @@ from .threads import find_thread, is_paused, require_halted
 STEPS = {"step_over": "next", "step_into": "stepIn", "step_out": "stepOut"}
 BACK = {"step_back": "stepBack", "reverse_continue": "reverseContinue"}
 PAUSE_PATIENCE = 2.0
-BUSY = (
-    "The program has not reached a new line: it is inside a long call, or in a loop of one line "
-    "(Python 3.12 and newer). It pauses at its next line."
-)
+WHY_PATIENCE = 1.0
+"""Seconds for a debugger to take a pause, or to say why there is none."""
 TRIES = 5
 """How often a thread is singled out again when others stop or go on meanwhile."""
 WAITS = "The program waits for its input: POST /sessions/{id}/stdin sends it, then it pauses at its next line."
@@ -194,16 +194,31 @@ class Execution:
         check_fields(fields)
         asked = await self._to_pause(thread_id)
         run = self._awaited(thread_id)
+        seconds, begun = self.seconds(wait, PAUSE_PATIENCE), time.monotonic()
         try:
-            for thread in asked:
-                await self._debuggee.require_adapter().pause(thread)
+            await self._ask_to_pause(asked, seconds or WHY_PATIENCE)
         except RelayError:
             if self._debuggee.state not in ENDED:
                 raise
-        answer = await self.answer(run, self.seconds(wait, PAUSE_PATIENCE), fields, budget, until_input=False)
+        left = seconds and max(0.001, begun + seconds - time.monotonic())
+        answer = await self.answer(run, left, fields, budget, until_input=False)
         if answer.get("timed_out"):
             answer["message"] = WAITS if "waiting_for_input" in answer else await self._why_not(thread_id)
         return answer
+
+    async def _ask_to_pause(self, asked: list[int | None], patience: float) -> None:
+        """A debugger that is busy answers later: the pause stays asked for."""
+        adapter = self._debuggee.require_adapter()
+
+        async def ask() -> None:
+            for thread in asked:
+                await adapter.pause(thread)
+
+        asking = asyncio.get_running_loop().create_task(ask())
+        asking.add_done_callback(lambda asking: asking.cancelled() or asking.exception())
+        await asyncio.wait([asking], timeout=patience)
+        if asking.done():
+            asking.result()
 
     async def _to_pause(self, thread_id: int | None) -> list[int | None]:
         """The threads to ask; None stands for all. While some are halted, those that run."""
@@ -239,16 +254,19 @@ class Execution:
 
     async def _why_not(self, thread_id: int | None) -> str:
         """What a thread is busy with that did not pause, as far as it can be seen."""
+        adapter = self._debuggee.require_adapter()
         rows: list[dict[str, Any]] = []
-        with contextlib.suppress(RelayError):
-            rows = await self._debuggee.require_adapter().threads()
+        with contextlib.suppress(RelayError, TimeoutError):
+            async with asyncio.timeout(WHY_PATIENCE):
+                rows = await adapter.threads()
         busy = [row for row in rows if row["top"] and not row["halted"] and thread_id in (None, row["id"])]
         if not busy:
-            return BUSY
+            return adapter.busy
         row = busy[0]
         place = location(row["top"])
+        where = f"{place['function']} ({place['path']}:{place['line']})"
         return (
-            f"{BUSY} Thread {row['id']} '{row['name']}' is in {place['function']} ({place['path']}:{place['line']}); "
+            f"{adapter.busy} Thread {row['id']} '{row['name']}' is in {where}; "
             f"its stack: GET /sessions/{{id}}/threads/{row['id']}/stacktrace"
         )
 

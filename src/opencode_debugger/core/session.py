@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import time
@@ -39,6 +40,8 @@ from .watches import Watches
 
 SHOWN = ("script", "program", "module", "command")
 """of a program, in lists"""
+STATUS_PATIENCE = 1.0
+"""Seconds for a debugger to list the threads: who polls is not kept waiting by one that is busy."""
 
 
 class Session:
@@ -252,9 +255,15 @@ class Session:
 
     async def status(self) -> dict[str, Any]:
         rows: threads.Rows = []
+        is_busy = False
         if self.state in LIVE:
-            with contextlib.suppress(RelayError):
-                rows = await threads.overview(self.debuggee)
+            try:
+                async with asyncio.timeout(STATUS_PATIENCE):
+                    rows = await threads.overview(self.debuggee)
+            except TimeoutError:
+                is_busy = True
+            except RelayError:  # the rest says what has become of it
+                pass
         # All of the rest at one moment: the program may have moved on while its threads were asked for.
         stop, end = self.debuggee.stop, self.debuggee.end
         answer: dict[str, Any] = {
@@ -262,7 +271,7 @@ class Session:
             "status": str(self.state),
             "location": stop.location if stop else None,
             "stopped_threads": threads.stopped_threads(self.debuggee, rows),
-            "all_threads": threads.in_short(rows) if self.state in LIVE else [],
+            "all_threads": None if is_busy else threads.in_short(rows) if self.state in LIVE else [],
             **self._ending(end),
             "exception": stop.to_exception() if stop else None,
             "warning": self.lifetime.warning(),

@@ -21,6 +21,7 @@ class Limits:
     stop_budget_chars: int = 4000
     gdb_path: str = ""
     lldb_path: str = ""
+    ez_path: str = ""
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Config:
     stop_on_entry: bool = False
     stop_scope: str = "all"
     adapter: str | None = None
-    """debugpy, gdb or lldb; by the program if nothing is said"""
+    """debugpy, gdb, lldb or ez; by the program if nothing is said"""
     breakpoints: list[dict[str, Any]] = field(default_factory=list)
     """to restore"""
     launch: dict[str, Any] | None = None

@@ -29,6 +29,10 @@ LAST_WORDS = 20
 MULTIPROCESSING = "from multiprocessing.spawn import "
 """How it starts the parent's program again in a child."""
 RESTARTED = "restarted"
+WAITS_FOR_CLIENT = (
+    "The program stands still until a debugger comes through the tunnel: `opencode-debugger tunnel {id}`, or the "
+    "address and token in the session's `debugger`"
+)
 SETTLE = 0.5
 """A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""
 
@@ -103,9 +107,13 @@ class Starting:
     ) -> dict[str, Any]:
         key = {"file": "script"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
-        if wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
+        if spec.tunnel_only:
+            wait = False  # nothing happens before the tunnel's client lets it
+        elif wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
             await run.wait(SETTLE)
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
+        if spec.tunnel_only:
+            answer["message"] = WAITS_FOR_CLIENT.format(id=self._config.session_id)
         return {**answer, "pid": self._adapter.pid, "program": self.program, **self._warnings()}
 
     def _warnings(self) -> dict[str, Any]:
@@ -280,12 +288,14 @@ def launch_spec(
     adapter: str | None = None,
     debugger: str | None = None,
     core: str | None = None,
+    debugger_path: str | None = None,
     tunnel_only: bool = False,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
     if program is not None:
-        kind, target = "program", find_program(program, folder)
+        target = find_program(program, folder)
+        kind = "program" if is_native(target) else "file"
     elif script is not None:
         target = _find_script(script, folder)
         kind = "program" if is_native(target) else "file"
@@ -311,12 +321,18 @@ def launch_spec(
             env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
         ),
         removed=ACTIVATED if environment else (),
-        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind == "program", config.limits),
+        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind, target, config.limits),
         server=debugger,
         core=_find_core(core, folder) if core is not None else None,
+        debugger_path=_find_debugger(debugger_path, folder),
         tunnel_only=tunnel_only,
     )
-    if kind == "program":
+    if debugger_path is not None and spec.adapter != "ez":
+        message = "A debugger that speaks the EZ protocol is for programs that are debugged with it"
+        raise invalid_parameter("debugger_path", debugger_path, message, 'Launch with "adapter": "ez", or without it')
+    if spec.adapter == "ez":
+        pass  # its adapter says what it cannot do
+    elif kind == "program":
         _check_native(spec)
     elif core is not None:
         raise invalid_parameter("core", core, "A core file goes with a native program", "Give the program as well")
@@ -329,7 +345,7 @@ def launch_spec(
 
 
 def _adapter_of(spec: LaunchSpec) -> str:
-    if not spec.tunnel_only:
+    if not spec.tunnel_only or spec.adapter == "ez":
         return spec.adapter
     return "native_passed_on" if spec.kind == "program" else "python_passed_on"
 
@@ -342,6 +358,11 @@ def _check_native(spec: LaunchSpec) -> None:
         raise RelayError(
             "NOT_SUPPORTED", f"{name} is for Python programs", parameter=name, suggestion=f"Launch without {name}"
         )
+
+
+def _find_debugger(path: str | None, folder: str) -> str | None:
+    """A path, or the name of a command."""
+    return os.path.join(folder, os.path.expanduser(path)) if path and os.sep in path else path
 
 
 def _find_core(core: str, folder: str) -> str:

@@ -99,6 +99,10 @@ ONE_PROGRAM = (
 )
 
 
+def needs_debugger(operation: str) -> bool:
+    return ALLOWED.get(operation) in (ONLY_PAUSED, ONLY_RUNNING)
+
+
 def require(operation: str, state: State) -> None:
     allowed = ALLOWED.get(operation)
     if allowed is None or state in allowed:

@@ -40,11 +40,11 @@ BUDGET = "About how many characters the stop report may have; what is left out i
 StopScope = Literal["all", "thread"]
 
 ADAPTER = (
-    "Debugger to use: debugpy (Python), gdb or lldb (native programs). By what the program is if left out; native "
-    "programs with gdb, or with lldb where there is no gdb."
+    "Debugger to use: debugpy (Python), gdb or lldb (native programs), ez (a program that speaks the EZ protocol). By "
+    "what the program is if left out; native programs with gdb, or with lldb where there is no gdb."
 )
 ONE_OF = "Provide exactly one of script, program, module and code"
-Adapter = Literal["debugpy", "gdb", "lldb"]
+Adapter = Literal["debugpy", "gdb", "lldb", "ez"]
 DebugServer = Literal["gdbserver", "lldb-server"]
 
 VENV = (
@@ -372,6 +372,9 @@ class LaunchRequest(WaitOptions):
     )
     core: PathText | None = Field(
         None, description="Core file that a crash of the program left: looked at instead of running the program."
+    )
+    debugger_path: PathText | None = Field(
+        None, description="Debugger that speaks the EZ protocol, for this program; the relay's setting if left out."
     )
     tunnel_only: bool = Field(
         False, description="Leave the debugger to a client that comes through the session's tunnel."

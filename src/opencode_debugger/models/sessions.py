@@ -16,7 +16,7 @@ class SessionConfig(Described):
     pythonpath: list[str] = doc("Folders to import from, in front of PYTHONPATH.", ["/home/dev/myproject/lib"])
     timeout_minutes: float = doc("Minutes without activity after which the session expires.", 60)
     stop_on_entry: bool = doc("Whether the program pauses at its first line.", False)
-    adapter: str | None = doc("Debugger that was asked for: debugpy, gdb or lldb; null for any.", "gdb")
+    adapter: str | None = doc("Debugger that was asked for: debugpy, gdb, lldb or ez; null for any.", "gdb")
     stop_scope: str | None = doc("What a stop halts unless a launch says otherwise: all or thread.", "all")
 
 
@@ -34,7 +34,7 @@ class Program(Described):
 
 
 class Debugger(Described):
-    adapter: str = doc("debugpy, gdb, lldb, gdbserver or lldb-server.", "debugpy", ...)
+    adapter: str = doc("debugpy, gdb, lldb, gdbserver, lldb-server or ez.", "debugpy", ...)
     capabilities: list[str] = doc("What it offers of what not every debugger does.", ["subprocesses", "tasks"], ...)
     uri: str | None = doc("Where the session's tunnel is while the program lives.", "tcp://127.0.0.1:40123")
     token: str | None = doc("Opens the tunnel; shown only here, and only to callers that may change the session.")
@@ -168,7 +168,8 @@ class SessionStatus(Described):
         "Every thread that stands at a stop of its own: thread_id, name, breakpoint_id, reason, location."
     )
     all_threads: list[dict[str, Any]] | None = doc(
-        "Every thread: thread_id, name, status (running or paused) and, of paused ones, location."
+        "Every thread: thread_id, name, status (running or paused) and, of paused ones, location. "
+        "Null while the debugger is too busy to list them."
     )
     exit_code: int | None = doc("Exit code of a program that ended.", 0)
     signal: str | None = doc("Signal that killed it.", "SIGKILL")

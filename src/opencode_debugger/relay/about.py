@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import __version__
 from ..adapters import gdb_program
+from ..adapters.ez import program as ez_program
 from ..adapters.native import lldb_program
 from ..errors import RelayError
 
@@ -53,12 +54,13 @@ def health(folder: Path, uptime: float, sessions: int) -> dict[str, Any]:
     }
 
 
-def debuggers(gdb_path: str, lldb_path: str) -> dict[str, dict[str, Any]]:
+def debuggers(gdb_path: str, lldb_path: str, ez_path: str) -> dict[str, dict[str, Any]]:
     """Those of this machine: where each is, or what to do about its absence."""
     return {
         "debugpy": {"available": True, "version": importlib.metadata.version("debugpy")},
         "gdb": _found(lambda: gdb_program.find(gdb_path or None).command[0]),
         "lldb": _found(lambda: lldb_program.find(lldb_path or None)),
+        "ez": _found(lambda: ez_program.find(ez_path or None)),
     }
 
 

@@ -103,8 +103,10 @@ class Relay:
     def lock(self) -> None:
         """Before anything else: two relays must not hold the same sessions."""
         make_folder(self._settings.data_dir)
-        scheme = "https" if self._settings.certfile else "http"
-        about = {"pid": os.getpid(), "scheme": scheme, "host": self._settings.host, "port": self._settings.port}
+        settings = self._settings
+        about: dict[str, Any] = {"pid": os.getpid(), "host": settings.host, "port": settings.port, "scheme": "http"}
+        if settings.certfile:
+            about |= {"scheme": "https", "certfile": os.path.abspath(settings.certfile)}
         self._lock.acquire(about)
 
     async def start(self) -> None:
@@ -515,7 +517,7 @@ class Relay:
 
     async def info(self) -> dict[str, Any]:
         settings = self._settings
-        found = await asyncio.to_thread(about.debuggers, settings.gdb_path, settings.lldb_path)
+        found = await asyncio.to_thread(about.debuggers, settings.gdb_path, settings.lldb_path, settings.ez_path)
         return {**about.info(settings.max_sessions), "debuggers": found}
 
     def config(self) -> dict[str, Any]:

@@ -81,6 +81,10 @@ def scope_options(stop_scope: str) -> dict[str, Any]:
 
 class DebugpyAdapter(Looking, Offered):
     name = "debugpy"
+    busy = (
+        "The program has not reached a new line: it is inside a long call, or in a loop of one line "
+        "(Python 3.12 and newer). It pauses at its next line."
+    )
     more = frozenset({"subprocesses", "stop_scope_thread", "completions", "exception_classes", "step_until"})
 
     def __init__(

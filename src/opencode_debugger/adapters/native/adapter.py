@@ -25,12 +25,13 @@ from ..base import (
     LaunchSpec,
 )
 from ..conversation import Conversation
+from ..environment import program_environment
 from ..offered import Offered
-from ..processes import MARKER
 from ..stdin import Stdin
 from . import core_file, elf
 from .machine import Machine
 from .process import Helper, Streams, start_debugger
+from .stopping import FROM_CORE
 from .talking import done, said_of
 
 ALLOWED = frozenset(
@@ -338,6 +339,8 @@ class NativeAdapter(Machine, Offered):
         return self.pid if self._pipes is not None and not self._is_over else None
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
+        if self._is_core:
+            return [Bound(False, message=FROM_CORE) for _ in breakpoints]
         return await self._marks.set(path, breakpoints)
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
@@ -382,16 +385,6 @@ class NativeAdapter(Machine, Offered):
     def stdin(self) -> Stdin | None:
         """Of a program that we started: that of another is not ours to write to."""
         return self._pipes.stdin if self._pipes is not None else None
-
-
-def program_environment(spec: LaunchSpec, session_id: str) -> dict[str, str]:
-    """The relay's own environment without its settings, then the client's."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("OPENCODE_DEBUG_") and name not in spec.removed
-    }
-    return {**inherited, **spec.env, **spec.added, MARKER: session_id}
 
 
 def _program_of(pid: int | None) -> str | None:

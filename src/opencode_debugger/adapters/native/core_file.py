@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import struct
 
 from ...errors import RelayError
 from . import elf
 
-NOTES, ABOUT_THE_PROCESS = 4, 3
-"""Kinds: of a segment, and of a note in it."""
+NOTES, ABOUT_THE_PROCESS, ABOUT_THE_SIGNAL = 4, 3, 0x53494749
+"""Kinds: of a segment, and of notes in it."""
+FROM_THE_KERNEL = 0x80
+"""Codes of signals from here on, and below 1, come without an address."""
 NAME = slice(40, 56)
 """Where such a note has the beginning of the program's name, on machines of 64 bits."""
 LONGEST = 15
@@ -36,7 +39,22 @@ def warnings(path: str, program: str) -> list[str]:
     return [f"The core file is of {name}, not of {own}: what is shown is true only if that is the same program"]
 
 
+def fault(path: str) -> tuple[int, str] | None:
+    """The signal of a crash, and the address that it is about."""
+    told = _note(path, ABOUT_THE_SIGNAL)
+    if told is None or len(told) < 24:
+        return None
+    number, _, code = struct.unpack_from("<iii", told)
+    is_about_memory = number in (signal.SIGSEGV, signal.SIGBUS) and 0 < code < FROM_THE_KERNEL
+    return (number, hex(struct.unpack_from("<Q", told, 16)[0])) if is_about_memory else None
+
+
 def _name(path: str) -> str | None:
+    told = _note(path, ABOUT_THE_PROCESS)
+    return told[NAME].partition(b"\0")[0].decode("utf-8", "replace") if told else None
+
+
+def _note(path: str, kind: int) -> bytes | None:
     try:
         with open(path, "rb") as file:
             head = file.read(64)
@@ -47,21 +65,22 @@ def _name(path: str) -> str | None:
             file.seek(offset)
             table = file.read(size * min(count, MOST_SEGMENTS))
             for start in range(0, len(table), size):
-                kind, _, at, _, _, length = struct.unpack_from("<IIQQQQ", table, start)
-                if kind == NOTES:
+                what, _, at, _, _, length = struct.unpack_from("<IIQQQQ", table, start)
+                if what == NOTES:
                     file.seek(at)
-                    return _in_notes(file.read(length))
+                    return _in_notes(file.read(length), kind)
     except (OSError, struct.error, ValueError):
         return None
     return None
 
 
-def _in_notes(notes: bytes) -> str | None:
+def _in_notes(notes: bytes, wanted: int) -> bytes | None:
+    """The first of that kind, which is of the thread that crashed."""
     at = 0
     while at + 12 <= len(notes):
         name, length, kind = struct.unpack_from("<III", notes, at)
         start = at + 12 + (name + 3) // 4 * 4
-        if kind == ABOUT_THE_PROCESS and notes[at + 12 : at + 16] == b"CORE":
-            return notes[start : start + length][NAME].partition(b"\0")[0].decode("utf-8", "replace")
+        if kind == wanted and notes[at + 12 : at + 16] == b"CORE":
+            return notes[start : start + length]
         at = start + (length + 3) // 4 * 4
     return None

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import RelayError
 from .. import gdb_program
-from ..base import AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
+from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
 from . import elf
 from .ending import QUIT
@@ -24,7 +24,7 @@ from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
 from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
 from .signals import QUIET
-from .talking import done
+from .talking import done, said_of
 
 INSIDE = Path(__file__).with_name("gdb_inside")
 LOAD = (
@@ -39,6 +39,7 @@ SETTINGS = (
     "set debuginfod enabled off",
     "set style enabled off",
     "set tcp auto-retry off",
+    "maint set target-non-stop on",  # else servers get breakpoints only when their program stops
     "set unwind-on-signal on",
     "set unwind-on-timeout on",
     "set unwind-on-terminating-exception on",
@@ -52,6 +53,8 @@ SETTINGS = (
 )
 SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
 STARTUP = "During startup program"
+OUTERMOST = "not meaningful in the outermost frame"
+NO_NON_STOP = "does not support non-stop"
 INSIST = 0.5
 GROUP = "functions"
 
@@ -99,6 +102,10 @@ class GdbAdapter(GdbLooking, GdbMachine):
     def _reset(self) -> None:
         super()._reset()
         self._was_killed = False
+        self._port: dict[str, Any] = {}
+        """how a server is reached that somebody else started"""
+        self._only_halted = False
+        """a server that takes breakpoints only while its program is halted"""
 
     def _make_marks(self) -> Marks:
         return GdbMarks(self._request, self._listener.on_rebound)
@@ -140,7 +147,20 @@ class GdbAdapter(GdbLooking, GdbMachine):
     def _attach_request(self, spec: AttachSpec) -> tuple[str, dict[str, Any]]:
         if spec.pid is not None:
             return "attach", {"pid": spec.pid}
-        return "attach", {"target": f"{spec.host}:{spec.port}"}
+        self._port = {"target": f"{spec.host}:{spec.port}"}
+        return "attach", self._port
+
+    async def _begun(self, command: str, begun: Asked, failure: str) -> None:
+        try:
+            await super()._begun(command, begun, failure)
+        except RelayError as error:
+            if NO_NON_STOP not in error.message or not self._port:
+                raise
+            self._only_halted = True
+            await self._command_line("maint set target-non-stop off")
+            again = self._require_talk().send(command, self._port)
+            await self._request("configurationDone", timeout=self._launch_timeout)
+            await super()._begun(command, again, failure)
 
     async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """The shell that the server starts the program with is ours; the program gets the one of its environment."""
@@ -181,7 +201,20 @@ class GdbAdapter(GdbLooking, GdbMachine):
             case "condition_error":
                 self._listener.on_condition_error(body["number"], body["error"], body.get("of_exception", False))
 
+    def _require_halted(self) -> None:
+        if self._only_halted and self._is_running and self._started.done():
+            raise RelayError(
+                "INVALID_SESSION_STATE",
+                "This debug server takes breakpoints only while the program is halted",
+                suggestion="Pause it with POST /sessions/{id}/pause, then set the breakpoint",
+            )
+
+    async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
+        self._require_halted()
+        return await super().set_breakpoints(path, breakpoints)
+
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        self._require_halted()
         self._check_exceptions(rules, conditions=True)
         thrown = [asdict(rule) for rule in rules if "raised" in rule.filters]
         answer = await self._request("ocdbAlways", {"method": "throws", "arguments": {"rules": thrown}})
@@ -191,6 +224,14 @@ class GdbAdapter(GdbLooking, GdbMachine):
         ids = body.get("hitBreakpointIds") or []
         self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
         return "exception" if self._stopped_at_throw else super()._reason(body)
+
+    async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
+        try:
+            await super()._send_off(command, arguments)
+        except RelayError as error:
+            if OUTERMOST not in (said_of(error) or ""):
+                raise
+            await super()._send_off("continue", arguments)
 
     async def pause(self, thread_id: int | None) -> None:
         await super().pause(thread_id)

@@ -7,11 +7,24 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Frames
-from .looking import MOST_FRAMES, VALUES, Frame, Inside, Looking, as_result, backtrace, paged, watched_row
-from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, row, shortened, within
+from ..rows import (
+    MAX_PAGE,
+    PAGE,
+    VALUE_LIMIT,
+    Row,
+    as_result,
+    paged,
+    row,
+    shortened,
+    watched_row,
+    within,
+)
+from .looking import MOST_FRAMES, VALUES, Frame, Inside, Looking, backtrace
 
 THROW = "__cxa_throw"
 TIMED_OUT = "timed out while in a function called from GDB"
+NEAR = re.compile(r"near `(.*)'\.?$", re.DOTALL)
+"""What gdb could not make sense of; else it says that the end came too early."""
 LEAST = 40
 """characters that any value may have"""
 
@@ -116,6 +129,13 @@ class GdbLooking(Looking):
         if "error" in answer:
             return {"timed_out": True} if TIMED_OUT in answer["error"] else self._refused(answer["error"], text)
         return as_result(shortened(self._made(answer, frame), limit))
+
+    def _refused(self, said: str, text: str) -> dict[str, Any]:
+        answer = super()._refused(said, text)
+        if "syntax_error" in answer:
+            rest = NEAR.search(said)
+            answer["syntax_error"]["offset"] = (text.rfind(rest[1]) if rest else len(text)) + 1
+        return answer
 
     async def _command(self, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
@@ -35,11 +36,22 @@ class GdbMachine(NativeAdapter):
         raise NotImplementedError
 
     async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
-        """DAP's own only goes forward."""
+        """DAP's own only goes forward, and names files as the compiler did."""
         if offset < 0:
-            found = HEX.search(await self._command_line(f"x/{offset}i {address}"))
-            address, offset = found[0] if found else address, 0
-        return await super()._instructions(address, offset, count)
+            with contextlib.suppress(RelayError):
+                found = HEX.search(await self._command_line(f"x/{offset}i {address}"))
+                address, offset = found[0] if found else address, 0
+        skipped = max(0, offset)
+        wanted = {"address": int(address, 16), "count": skipped + count}
+        rows = list(await self._request("ocdb", {"method": "instructions", "arguments": wanted}))
+        if not rows:
+            raise RelayError(
+                "INVALID_PARAMETER",
+                f"There is no memory at {address} that can be read",
+                parameter="address",
+                suggestion="Give the address or the name of a function",
+            )
+        return rows[skipped:]
 
     async def _begin_watching(self, frame: int, wanted: DataBreakpoint) -> tuple[Any, str | None]:
         command = f"{WATCH[wanted.access]} {wanted.expression}"

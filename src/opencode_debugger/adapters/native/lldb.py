@@ -6,17 +6,19 @@ import asyncio
 import contextlib
 import os
 import re
+import signal
 from typing import Any
 
 from ..base import AttachSpec, LaunchSpec
 from ..processes import ExitStatus
 from ..watched import Watched
-from . import elf, lldb_program
+from . import core_file, elf, lldb_program
 from .lldb_marks import LldbMarks
 from .lldb_stopping import LldbStopping
+from .looking import Frame
 from .process import ERRORS, INPUT, OUTPUT, Helper
 from .signals import QUIET
-from .talking import GRACE
+from .talking import GRACE, done
 
 SETTINGS = (
     "settings set target.inherit-env false",
@@ -35,6 +37,8 @@ PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
 LOCAL = ("localhost", "127.0.0.1", "::1")
 SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
+DYING = 0.2
+"""Seconds until the end of a program is seen that has died."""
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
 
@@ -48,6 +52,9 @@ class LldbAdapter(LldbStopping):
         super()._reset()
         self._inner_server: Watched | None = None
         """the lldb-server that lldb-dap has started for itself"""
+        self._program: Watched | None = None
+        """if it runs on this machine"""
+        self._fault: tuple[int, str] | None = None
 
     def _make_marks(self) -> LldbMarks:
         return LldbMarks(self._request, self._listener.on_rebound, self._line)
@@ -104,6 +111,8 @@ class LldbAdapter(LldbStopping):
         return "launch", self._launching(spec, environment, self._server, connect, *CONNECTED)
 
     def _core_request(self, spec: LaunchSpec) -> tuple[str, dict[str, Any]]:
+        assert spec.core is not None
+        self._fault = core_file.fault(spec.core)
         return "attach", {**self._common(spec.target), "coreFile": spec.core}
 
     def _attach_request(self, spec: AttachSpec) -> tuple[str, dict[str, Any]]:
@@ -122,16 +131,34 @@ class LldbAdapter(LldbStopping):
                 raise self._not_begun("ATTACH_FAILED", f"Connection refused: nobody listens on port {spec.port}")
 
     def _on_process(self, body: dict[str, Any]) -> None:
+        if self._is_core:  # the number may be another process's by now
+            done(self._started)
+            return
         super()._on_process(body)
-        if self._server is None and not self._is_core and self._inner_server is None and self.pid is not None:
-            server = _parent_or_tracer(self.pid)
-            if server is not None:
-                self._inner_server = watched = Watched(server, is_kept=False)
-                watched.ended.add_done_callback(lambda _: self._inner_ended(watched))
+        server = None if self.pid is None or self._program is not None else _tracer(self.pid)
+        if self.pid is None or server is None:
+            return
+        self._program = program = Watched(self.pid, is_kept=False)
+        program.ended.add_done_callback(lambda _: self._program_ended(program))
+        if self._server is None:
+            self._inner_server = watched = Watched(server, is_kept=False)
+            watched.ended.add_done_callback(lambda _: self._inner_ended(watched))
 
     def _inner_ended(self, watched: Watched) -> None:
         if self._inner_server is watched:  # else it was closed on purpose
             self._server_ended()
+
+    def _program_ended(self, watched: Watched) -> None:
+        """lldb tells that of a program that runs; of one that it holds, only when it is asked next."""
+        if self._program is watched and not self._is_running and not self._asides:
+            self._server_ended()
+
+    async def _signal(self, place: Frame) -> tuple[int | None, str | None]:
+        """Of a core file, lldb does not know the address."""
+        number, address = await super()._signal(place)
+        if self._fault is not None and self._fault[0] == number:
+            address = address or self._fault[1]
+        return number, address
 
     # The end.
 
@@ -146,11 +173,29 @@ class LldbAdapter(LldbStopping):
         """There is one behind lldb-dap, too, when nobody has asked for it."""
         await asyncio.wait([self._ended], timeout=0.5)
         if not self._is_detached:
+            await self._part()
+
+    async def _part(self) -> None:
+        """From a program that was killed while lldb held it; else the one that held it has died."""
+        status = None
+        if self._program is not None and not self._was_server_killed():
+            await asyncio.wait([self._program.ended], timeout=DYING)
+            if self._program is not None and not self._program.is_alive:
+                status = self._program.ended.result() or ExitStatus.of(-signal.SIGKILL)
+        if status is not None:
+            self._finish(lambda: self._listener.on_exit(status))
+        else:
             self._finish(lambda: self._listener.on_lost(SERVER_DIED))
+
+    def _was_server_killed(self) -> bool:
+        if self._server is not None:
+            return not self._server.is_alive and self._server.ended.result() < 0
+        status = self._inner_server.ended.result() if self._inner_server and not self._inner_server.is_alive else None
+        return status is not None and status.signal is not None
 
     async def _on_exited(self, code: int | None) -> None:
         if code == NO_CONNECTION and not self._is_detached:
-            self._finish(lambda: self._listener.on_lost(SERVER_DIED))
+            await self._part()
             return
         await super()._on_exited(code)
 
@@ -160,16 +205,17 @@ class LldbAdapter(LldbStopping):
 
     async def _close(self) -> None:
         """Not by its own choice: lldb-dap crashes when it ends, which takes longer and leaves a core file."""
-        inner, self._inner_server = self._inner_server, None
-        if inner is not None:
-            inner.close()
+        watched, self._inner_server, self._program = (self._inner_server, self._program), None, None
+        for each in watched:
+            if each is not None:
+                each.close()
         helper, self._helper = self._helper, None
         if helper is not None:
             await helper.end()
         await super()._close()
 
 
-def _parent_or_tracer(pid: int) -> int | None:
+def _tracer(pid: int) -> int | None:
     """The process that debugs this one."""
     with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/status") as file:
         for line in file:

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Frames
+from ..rows import Row, clipped
 from .looking import ERROR_LIMIT, Frame, Inside, Looking
-from .rows import Row, clipped
 from .talking import GRACE
 
 LOCALS = 1
@@ -21,6 +21,9 @@ RETURNED = re.compile(r"^Return value: \(.*?\) (\$\w+) = ", re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^(?:error: )?(?:<user expression \d+>:(\d+):(\d+): )?(.*)")
 SYNTAX = re.compile(r"(expected|extraneous|unterminated|missing|unexpected|invalid (digit|suffix|preprocessing))\b")
 WORDY = re.compile(r"^(supposed to interpret, but failed: |Couldn't apply expression side effects : )")
+NULL = re.compile(r"0x0+")
+NAMELESS = "<null>"
+"""What lldb-dap calls parameters without a name."""
 ADDRESSED = re.compile(r"^0x[0-9a-f]+ (?=.)")
 SIZE = re.compile(r"size=\d+")
 SHOWN, MOST_OPENED = 10, 20
@@ -57,15 +60,21 @@ class LldbLooking(Looking):
         self._require_talk().send("scopes", {"frameId": self._frame(frame).id})
 
     def _row(self, variable: dict[str, Any], frame: int, value: str = "value") -> Row:
-        """A reference is what it refers to, not where that is."""
+        """A reference is what it refers to, not where that is; behind a null pointer there is nothing."""
         if (variable.get("type") or "").endswith("&"):
             variable = {**variable, value: ADDRESSED.sub("", variable.get(value) or "")}
+        if NULL.fullmatch(variable.get(value) or ""):
+            variable = {**variable, "variablesReference": 0}
         return super()._row(variable, frame, value)
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         if inside.reference <= SCOPES:
             self._choose(inside.frame)
-        rows = await super()._variables(inside, start, count)
+        rows = [
+            made
+            for made in await super()._variables(inside, start, count)
+            if made["name"].partition(" @ ")[0] != NAMELESS
+        ]
         for made in [made for made in rows if SIZE.fullmatch(made.get("value") or "")][:MOST_OPENED]:
             made["value"] = await self._opened(made["value"], made["variables_reference"])
         return rows
@@ -132,13 +141,13 @@ class LldbLooking(Looking):
             return dict(VOID)
         if CUT_SHORT in said and time.monotonic() - begun >= timeout:
             return {"timed_out": True}
-        return _problem(said, text)
+        return problem(said, text)
 
     def _failed(self, error: RelayError, text: str) -> dict[str, Any]:
         said = error.details.get("said")
         if said is None or error.details.get("timed_out"):
             return super()._failed(error, text)
-        return _problem(said, text)
+        return problem(said, text)
 
     async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
         """lldb completes commands, of which this one takes an expression."""
@@ -246,7 +255,7 @@ def _last_word(text: str) -> str:
     return text[start:]
 
 
-def _problem(said: str, text: str) -> dict[str, Any]:
+def problem(said: str, text: str) -> dict[str, Any]:
     first = DIAGNOSTIC.match(said.strip())
     assert first is not None
     message = WORDY.sub("", first[3])[:ERROR_LIMIT]

@@ -8,13 +8,17 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import DataBreakpoint
-from .lldb_looking import LldbLooking
+from .lldb_looking import LldbLooking, short_name
 from .lldb_marks import quoted
 from .machine import Machine, Watched
 
 CREATED = re.compile(r"Watchpoint created: Watchpoint (\d+):")
 DISTANCE = re.compile(r"Summary: .* \+ (\d+)(?: at .*)?$", re.MULTILINE)
 """How far from the beginning of its function an address is."""
+ENTRY = re.compile(r"^\s+LineEntry: .*?: (/.*?):(\d+)(?::\d+)?$", re.MULTILINE)
+"""Which line an address belongs to."""
+NAMED = re.compile(r"^(\S.*?): {2,}(?=\S)")
+"""Before the first instruction of a function: its name."""
 WATCHPOINT = re.compile(r"^watchpoint (\d+)")
 ACCESS = {"write": "write", "read": "read", "readWrite": "read_write"}
 STACK = 8 * 1024 * 1024
@@ -31,6 +35,24 @@ class LldbMachine(LldbLooking, Machine):
         return hex(int((await self._asked(frame, "(unsigned long)$pc"))["result"]))
 
     async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
+        """With the line of each: lldb-dap tells it where it begins, and names functions within the text."""
+        rows = await self._raw_instructions(address, offset, count)
+        line: dict[str, Any] = {}
+        if rows and not rows[0].get("location"):
+            found = ENTRY.search(await self._line(f"image lookup --verbose --address {rows[0]['address']}"))
+            line = {"line": int(found[2]), "location": {"path": found[1]}} if found else {}
+        for row in rows:
+            named = NAMED.match(row["instruction"])
+            if named:
+                row["symbol"], row["instruction"] = short_name(named[1]), row["instruction"][named.end() :]
+            if row.get("location"):
+                line = {"line": row["line"], "location": row["location"]}
+            elif named:
+                line = {}
+            row.update(line)
+        return rows
+
+    async def _raw_instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
         """Those before an address are found from the beginning of its function."""
         if offset >= 0:
             return await super()._instructions(address, offset, count)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..base import DebuggerBreakpoint
+from .lldb_looking import problem
 from .marks import VISIT, Answers, Ask, Marks
 
 LABEL = "dap"
@@ -14,6 +15,10 @@ LABEL = "dap"
 SET = re.compile(r"^Breakpoint (\d+): (no locations|where = .* at .*?:(\d+)(?::\d+)?,)?", re.MULTILINE)
 COUNT = re.compile(r"^(\d+): .*hit count = (\d+)\s*$", re.MULTILINE)
 LOCATION = re.compile(r"^\s+location = (.+?):(\d+)(?::\d+)?$", re.MULTILINE)
+FOUND = re.compile(r"^\s+Summary: .* at .*?:(\d+)(?::\d+)?$", re.MULTILINE)
+LINE = re.compile(r"^\[0x.*\): .*?:(\d+)(?::\d+)?$", re.MULTILINE)
+NEAR = 100
+"""Lines before one without code in which the last one with code is looked for."""
 LISTED = re.compile(r"\bthread #(\d+): tid = (\w+),")
 HALTED = re.compile(r"\bthread #\d+: tid = (\w+),.*stop reason = breakpoint ([\d. ]+)$", re.MULTILINE)
 
@@ -29,6 +34,9 @@ class LldbMarks(Marks):
         self._named: dict[tuple[int, str | None, str | None], int] = {}
         """ids of those on functions, by number, name and condition"""
         self._visiting: int | None = None
+        self._judged: dict[str, str | None] = {}
+        """what is wrong with conditions"""
+        self._renewed = 0
 
     def clear(self) -> None:
         super().clear()
@@ -45,7 +53,12 @@ class LldbMarks(Marks):
     # that may share a place with others are set by commands.
 
     async def place_lines(self, path: str, wanted: list[DebuggerBreakpoint]) -> Answers:
-        answers = await super().place_lines(path, [bp for bp in wanted if bp.number != VISIT])
+        lines = [bp for bp in wanted if bp.number != VISIT]
+        answers = await super().place_lines(path, lines)
+        for bp, answer in zip(lines, answers, strict=True):
+            answer["condition_problem"] = await self._problem(bp.condition)
+            if not answer.get("verified"):
+                answer["nearest"] = await self._nearest(path, bp.line)
         if self._visiting is not None:
             await self._run(f"breakpoint delete {self._visiting}")
             self._visiting = None
@@ -68,7 +81,40 @@ class LldbMarks(Marks):
             if "id" in answers[-1]:
                 self._named[key] = answers[-1]["id"]
                 answers[-1] |= await self._found(answers[-1]["id"])
+                answers[-1]["condition_problem"] = await self._problem(key[2])
         return answers
+
+    async def _nearest(self, path: str, line: int) -> int | None:
+        """A line with code, of a file that has some: lldb has no advice for those before and behind all functions."""
+        after = FOUND.findall(await self._run(f"image lookup --file {quoted(path)} --line {line}"))
+        if not after:
+            start = max(1, line - NEAR)
+            before = await self._run(f"source info --file {quoted(path)} --line {start} --count {line - start}")
+            return max(map(int, LINE.findall(before)), default=None)
+        said = await self._run(f"breakpoint set --file {quoted(path)} --line {min(map(int, after))}")
+        made = SET.search(said)
+        if made is None:
+            return None
+        await self._run(f"breakpoint delete {made[1]}")
+        return int(made[3]) if made[3] else None
+
+    async def _problem(self, condition: str | None) -> str | None:
+        """What can be seen of a mistake before a condition is evaluated; names mean something only at its place."""
+        if not condition or ";" in condition or "{" in condition:
+            return None
+        if condition not in self._judged:
+            said = await self._run(f"expression -- (int)sizeof(({' '.join(condition.splitlines())}))")
+            if "error:" in said and "<user expression" not in said:
+                return None  # the program runs
+            self._judged[condition] = (problem(said, condition).get("syntax_error") or {}).get("message")
+        return self._judged[condition]
+
+    async def renew(self, condition: str) -> None:
+        """lldb cannot evaluate again what it had to interrupt, unless the text is another."""
+        self._renewed += 1
+        text = quoted(condition + " " * (1 + self._renewed % 2))
+        for id in [id for id, bp in self._marked.items() if bp.condition == condition]:
+            await self._run(f"breakpoint modify --condition {text} {id}")
 
     async def _set(self, what: str) -> dict[str, Any]:
         said = await self._run(f"breakpoint set {what} --breakpoint-name {LABEL}")

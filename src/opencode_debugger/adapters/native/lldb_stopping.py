@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from typing import Any
 
 from ...errors import RelayError
@@ -24,6 +25,14 @@ COMMANDS = {
     ("stepOut", "instruction"): "thread step-out --run-mode this-thread",
 }
 """How one thread goes on while the others stay, or by one instruction."""
+COMPLAINT = re.compile(
+    r'stopped due to an error evaluating condition of breakpoint [\d.]+: "(.*?)"\n(.*?)(?=^error: stopped due|\Z)',
+    re.DOTALL | re.MULTILINE,
+)
+COMPLAINED = 0.05
+"""Seconds for what lldb says about a condition: that comes another way than the stop."""
+REASON = re.compile(r"^error: (.*)", re.MULTILINE)
+TOO_LONG = "a timeout: it had not come to an end after half a second, and was interrupted"
 PAUSES, BETWEEN_PAUSES = 15, 0.3
 ALL_THREADS = "script [thread.Resume() for thread in lldb.debugger.GetSelectedTarget().process]"
 
@@ -42,6 +51,10 @@ class LldbStopping(LldbThrows, NativeAdapter):
         self._others_wait = False
         """a thread was let go alone, after which lldb holds the others until told otherwise"""
 
+        self._complaints: dict[str, str] = {}
+        """what lldb said about conditions at which it stopped, by their text"""
+        self._complained = asyncio.Event()
+
     def _reason(self, body: dict[str, Any]) -> str:
         """A signal and a C++ exception are exceptions; SIGSTOP is how lldb halts a program."""
         description = str(body.get("description") or "")
@@ -51,6 +64,27 @@ class LldbStopping(LldbThrows, NativeAdapter):
         if WATCHPOINT.match(description):
             return "data breakpoint"
         return super()._reason(body)
+
+    def _on_said(self, body: dict[str, Any]) -> None:
+        for condition, said in COMPLAINT.findall(body.get("output") or ""):
+            self._complaints[condition.rstrip()] = said
+            self._complained.set()
+
+    async def _problem_with(self, frame: int, condition: str) -> str | None:
+        """lldb itself says what is wrong; what has effects, or takes long, is not done again to find out."""
+        if not self.has_side_effects(condition):
+            return await super()._problem_with(frame, condition)
+        if condition.rstrip() not in self._complaints:
+            self._complained.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._complained.wait(), COMPLAINED)
+        said = self._complaints.pop(condition.rstrip(), None)
+        if said is None:
+            return None
+        await self._marks.renew(condition)
+        reason = REASON.search(said)
+        told = reason[1] if reason else said.strip()
+        return TOO_LONG if "reason: breakpoint" in told else told
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         self._described[body["threadId"]] = str(body.get("description") or "")
@@ -159,6 +193,7 @@ class LldbStopping(LldbThrows, NativeAdapter):
 
     async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
         """lldb-dap lets all threads go, by lines; the rest, only lldb's own commands do."""
+        self._complaints.clear()
         if self._others_wait:
             self._others_wait = False
             await self._line(ALL_THREADS)

@@ -9,7 +9,7 @@ from ..base import ExceptionRule, Frames
 from .lldb_machine import LldbMachine
 from .looking import MOST_FRAMES, backtrace
 
-THROW = "__cxa_throw"
+THROW, AGAIN = "__cxa_throw", "__cxa_rethrow"
 DESCRIPTION = "C++ Throw"
 SUMMARY = re.compile(r"Summary: .*?`(.*)$", re.MULTILINE)
 DEMANGLED = re.compile(r"---> typeinfo for (.*)$", re.MULTILINE)
@@ -56,6 +56,8 @@ class LldbThrows(LldbMachine):
         """Whether anybody wants to hear of it."""
         self._thrown = None
         frames = await self._stack(thread_id, 1)
+        if frames[0]["name"].startswith(AGAIN):
+            return False
         here = frames[0]["id"]
         address, info = [int((await self._asked(here, f"(unsigned long)$arg{n}"))["result"]) for n in (1, 2)]
         classes = await self._lineage(info)

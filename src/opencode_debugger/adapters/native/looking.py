@@ -10,8 +10,21 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import ExceptionRule, Frames, Listener
-from .handles import Handles
-from .rows import MAX_PAGE, PAGE, VALUE_LIMIT, Row, clipped, fitted, row, shortened, within
+from ..handles import Handles
+from ..hovering import may_change, pointed_at
+from ..rows import (
+    MAX_PAGE,
+    PAGE,
+    VALUE_LIMIT,
+    Row,
+    as_result,
+    paged,
+    row,
+    selected,
+    shortened,
+    watched_row,
+    within,
+)
 from .talking import Talking
 
 MOST_FRAMES = 500
@@ -22,11 +35,8 @@ ERROR_LIMIT = 2000
 COMMAND = ">"
 """before a command of the debugger's own in an evaluation"""
 SCOPES = ("Locals", "Arguments", "Return", "Globals", "Registers")
-CALLS = re.compile(r"[\w\]\)]\s*\(|(?<![=!<>])=(?!=)|\+\+|--")
-"""What may change the program: a call, an assignment."""
 ADVICE = re.compile(r"To change this behavior use\s+\"[^\"]+\"\.|Use \"[^\"]+\"\.")
 """What debuggers tell people who type commands."""
-CAST = re.compile(r"\b(sizeof|alignof|typeof|decltype)\s*\(")
 
 
 @dataclass(frozen=True)
@@ -174,12 +184,12 @@ class Looking(Talking):
             rows = rows if len(rows) <= count else rows[start : start + count]
         else:
             rows = await self._variables(inside)
-            rows, total = _selected(rows, page, bool(inside.indexed), start, count)
+            rows, total = selected(rows, page, bool(inside.indexed), start, count)
         return answer | paged(rows, total, start, page)
 
     async def locals(self, frame: int, page: dict[str, Any]) -> dict[str, Any]:
         start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
-        rows, total = _selected(await self._locals(frame), page, False, start, count)
+        rows, total = selected(await self._locals(frame), page, False, start, count)
         return paged(rows, total, start, page)
 
     async def _locals(self, frame: int, scopes: tuple[str, ...] = ("Arguments", "Locals")) -> list[Row]:
@@ -258,7 +268,7 @@ class Looking(Talking):
     async def hover(self, frame: int, limit: int, timeout: float, **what: Any) -> dict[str, Any]:
         expression = what.get("expression")
         if expression is None:
-            expression, place = _pointed_at(what["path"], what["line"], what["column"])
+            expression, place = pointed_at(what["path"], what["line"], what["column"])
             if not expression:
                 return {"nothing": "There is no name at this place"}
         else:
@@ -385,7 +395,7 @@ class Looking(Talking):
         return False
 
     def has_side_effects(self, text: str) -> bool:
-        return CALLS.search(CAST.sub("", text)) is not None
+        return may_change(text)
 
 
 TRACED = 15
@@ -396,40 +406,6 @@ VALUES = 2.0
 
 def _ordered(found: dict[str, Any]) -> list[str]:
     return sorted(found, key=lambda name: SCOPES.index(name) if name in SCOPES else len(SCOPES))
-
-
-def _selected(rows: list[Row], page: dict[str, Any], is_indexed: bool, start: int, count: int) -> tuple[list[Row], int]:
-    if page.get("filter") == ("named" if is_indexed else "indexed"):
-        rows = []
-    if page.get("name"):
-        rows = [made for made in rows if page["name"].lower() in made["name"].lower()]
-    return rows[start : start + count], len(rows)
-
-
-def paged(rows: list[Row], total: int, start: int, page: dict[str, Any]) -> dict[str, Any]:
-    if page.get("summary"):
-        for made in rows:
-            made.pop("value", None)
-    limit = page.get("limit_total") or 20_000
-    budget = page.get("budget")
-    rows = within(rows, min(limit, budget or limit), limit)
-    rows = fitted(rows, budget) if budget else rows
-    return {"variables": rows, "total": total, "has_more": bool(rows) and start + len(rows) < total}
-
-
-def as_result(made: Row) -> dict[str, Any]:
-    del made["name"]
-    return {"result": made.pop("value", ""), **made, "presentation_hint": None}
-
-
-def watched_row(answer: dict[str, Any], limit: int) -> dict[str, Any]:
-    if answer.get("timed_out"):
-        return {"error": "timed out"}
-    problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
-    if problem is not None:
-        return {"error": clipped(problem, limit)[0]}
-    made = {"value": answer.pop("result")}
-    return made | {name: value for name, value in answer.items() if value is not None}
 
 
 def signal_text(number: int) -> tuple[str, str]:
@@ -448,19 +424,3 @@ def backtrace(frames: Frames) -> str:
     if len(frames) > TRACED:
         lines.append(f"... and {len(frames) - TRACED} more")
     return "\n".join(lines)
-
-
-def _pointed_at(path: str, line: int, column: int) -> tuple[str, dict[str, Any]]:
-    """The name at a place in a file, with what it is a member of."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read().split("\n")[line - 1]
-    except (OSError, IndexError):
-        return "", {}
-    for found in re.finditer(r"[A-Za-z_]\w*", text):
-        if found.start() < column <= found.end():
-            before = re.search(r"(?:[A-Za-z_]\w*(?:\[\w+\])?(?:\.|->))*$", text[: found.start()])
-            assert before is not None
-            place = {"line": line, "column": before.start() + 1, "end_column": found.end() + 1}
-            return before[0] + found[0], place
-    return "", {}

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Bound, DataBreakpoint
+from ..rules import Count
 from .ending import Ending
-from .marks import Count
 
 PAGE = 4096
 HEX = re.compile(r"0x[0-9a-fA-F]+")

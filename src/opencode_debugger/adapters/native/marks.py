@@ -2,54 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..base import BY_FUNCTION, Bound, DebuggerBreakpoint
+from ..rules import Rules
 
 VISIT, ENTRY = 0, -1
 """Numbers of marks that no client has set: the line of a run-to, and the first line of the program."""
 MAIN = "main"
 PENDING = "No file with debug information that the program has loaded has code there. Breakpoint pending."
-COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "==": operator.eq,
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "%": lambda hits, number: hits % number == 0,
-}
-
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Answers = list[dict[str, Any]]
 """as DAP describes breakpoints"""
-
-
-class Count:
-    """How often something was reached."""
-
-    def __init__(self, wanted: str | None, hits: int = 0) -> None:
-        self._wanted = wanted
-        self.hits = hits
-
-    def count(self) -> bool:
-        """Whether this hit is one of those that are wanted."""
-        self.hits += 1
-        wanted = self._wanted
-        if not wanted:
-            return True
-        sign = next(sign for sign in COMPARISONS if wanted.startswith(sign))
-        return COMPARISONS[sign](self.hits, int(wanted.removeprefix(sign)))
-
-
-class Rule(Count):
-    """What a breakpoint wants beyond its place and condition; counts how often it was reached with that true."""
-
-    def __init__(self, bp: DebuggerBreakpoint, hits: int) -> None:
-        super().__init__(bp.hit_condition, hits)
-        self.bp = bp
 
 
 class Marks:
@@ -66,7 +32,7 @@ class Marks:
         self._told: dict[int, Bound] = {}
         self._elsewhere: set[int] = set()
         """ids of those that were bound to another line than asked for: nobody wants to stop there"""
-        self.rules: dict[int, Rule] = {}
+        self.rules = Rules()
         self._visit: tuple[str, int] | None = None
         self._entry: DebuggerBreakpoint | None = None
 
@@ -87,16 +53,7 @@ class Marks:
         return await self._set_file(real)
 
     def _define(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> None:
-        key = BY_FUNCTION if path == BY_FUNCTION else os.path.realpath(path)
-        for number in [number for number, rule in self.rules.items() if _group(rule.bp) == key]:
-            if all(bp.number != number for bp in breakpoints):
-                del self.rules[number]
-        for bp in breakpoints:
-            known = self.rules.get(bp.number)
-            if bp.is_plain:
-                self.rules.pop(bp.number, None)
-            else:
-                self.rules[bp.number] = Rule(bp, max(bp.hits, known.hits) if known else bp.hits)
+        self.rules.define(path, breakpoints)
 
     async def _set_file(self, real: str) -> list[Bound]:
         spelled, breakpoints = self._sent[real]
@@ -105,7 +62,11 @@ class Marks:
             wanted.append(DebuggerBreakpoint(VISIT, spelled, self._visit[1]))
         answers = await self.place_lines(spelled, wanted)
         bound = [self._bound(bp, answer) for bp, answer in zip(wanted, answers, strict=True)]
-        kept = [bp for bp, found in zip(wanted, bound, strict=True) if found.line in (None, bp.line)]
+        kept = [
+            bp
+            for bp, found, answer in zip(wanted, bound, answers, strict=True)
+            if found.line in (None, bp.line) or not answer.get("verified")
+        ]
         if len(kept) < len(wanted):
             answers = await self.place_lines(spelled, kept)  # without those that would stop somewhere else
         self._remember(real, kept, answers)
@@ -150,8 +111,9 @@ class Marks:
             places = self.places(answer) if verified else ()
             return Bound(verified, None, None if verified else answer.get("message"), places, bad)
         if not verified:
-            return Bound(False, None, answer.get("message") or PENDING)
-        return Bound(line in (None, bp.line), line, bad_condition=bad)
+            nearest = answer.get("nearest")
+            return Bound(False, nearest, None if nearest else answer.get("message") or PENDING, bad_condition=bad)
+        return Bound(line in (None, bp.line), line, answer.get("note"), bad_condition=bad)
 
     # A line at which the next run stops, and the first one of the program.
 
@@ -201,10 +163,6 @@ class Marks:
 
     async def hits(self) -> dict[int, int]:
         return {number: rule.hits for number, rule in self.rules.items()}
-
-
-def _group(bp: DebuggerBreakpoint) -> str:
-    return BY_FUNCTION if bp.function else os.path.realpath(bp.path)
 
 
 def _condition(bp: DebuggerBreakpoint) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Asked, Frames, Go, StopEvent
-from .journeys import Journey
-from .looking import MOST_FRAMES, Looking
-from .marks import ENTRY, VISIT, Rule
+from ..journeys import Journey
+from ..rules import Rule, formatted
+from .looking import MOST_FRAMES, VALUES, Looking
+from .marks import ENTRY, VISIT
 from .talking import done
 
 HALT = 5.0
@@ -124,6 +125,7 @@ class Stopping(Looking):
         if rule.bp.condition and frames:
             problem = await self._problem_with(frames[0]["id"], rule.bp.condition)
             if problem is not None:
+                rule.hits += 1
                 self._listener.on_condition_error(number, problem, False)
                 return True
         if not rule.count():
@@ -147,7 +149,7 @@ class Stopping(Looking):
 
     async def _logged(self, frame: int, part: list[Any]) -> str:
         """One expression of a log message; one that fails leaves the rest whole."""
-        answer = await self._evaluated(frame, self._frame(frame), part[0], LONGEST_LOG, self._timeout)
+        answer = await self._evaluated(frame, self._frame(frame), part[0], LONGEST_LOG, VALUES)
         problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
         if problem or answer.get("timed_out"):
             return f"<{problem or 'timed out'}>"
@@ -278,13 +280,3 @@ def is_true(text: str) -> bool:
     """The result of a comparison, or any number or pointer that is not zero."""
     word = text.split(" ", 1)[0]
     return word not in ("0", "false", "0x0", "(nil)", "NULL", "0.0", "'\\0'")
-
-
-def formatted(text: str, spec: str) -> str:
-    """As Python formats numbers, where it is one; else as text."""
-    if not spec:
-        return text
-    for convert in (int, float, str):
-        with contextlib.suppress(ValueError):
-            return format(convert(text), spec)
-    return f"<{text}: {spec} is no format for it>"

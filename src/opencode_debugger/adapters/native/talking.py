@@ -11,9 +11,9 @@ from ...dap.channel import RequestFailed
 from ...errors import RelayError
 from ..base import Asked, Listener
 from ..conversation import Conversation
+from ..journeys import Journeys
 from ..processes import Pipes
 from ..watched import Watched
-from .journeys import Journeys
 from .marks import Marks
 from .process import Helper, Streams
 
@@ -97,7 +97,10 @@ class Talking:
         try:
             return await self._require_talk().request(command, arguments, timeout=timeout or None)
         except RelayError as error:
-            raise self._explained(error, command) from error
+            explained = self._explained(error, command)
+            if explained is error:
+                raise  # with the debugger's words as its cause
+            raise explained from error
 
     def _explained(self, error: RelayError, command: str) -> RelayError:
         return self._not_halted() if said_of(error) == "notStopped" else error

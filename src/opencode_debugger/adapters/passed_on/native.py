@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import LaunchSpec, Listener
+from ..environment import program_environment
 from ..native import elf
-from ..native.adapter import program_environment
 from ..native.process import REDIRECTED, Helper, Streams
 from ..processes import ExitStatus, Pipes, end_others
 from ..stdin import Stdin

@@ -13,7 +13,7 @@ from ...errors import RelayError
 from ..base import LaunchSpec
 from ..debugpy import interpreter as interpreters
 from ..debugpy.launch import CallBack, connection, debugpy_folder
-from ..native.adapter import program_environment
+from ..environment import program_environment
 from ..processes import ExitStatus, Program, end_others
 from ..stdin import Stdin
 from . import strangers

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from . import beginning, looking, marks, throws
+from . import beginning, looking, machine, marks, throws
 
 _server: Any = importlib.import_module("gdb.dap.server")
 
@@ -31,6 +31,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "hits": marks.hits,
     "throws": throws.define,
     "sources": looking.sources,
+    "instructions": machine.instructions,
     "tops": looking.tops,
 }
 

@@ -314,6 +314,14 @@ def sources(path: str) -> Json:
     return {"known": os.path.realpath(path) in found}
 
 
+def code_lines(path: str) -> set[int]:
+    """Those lines of a file that became code."""
+    try:
+        return {int(each["line"]) for each in gdb.execute_mi("-symbol-list-lines", path)["lines"]} - {0}
+    except Exception:
+        return set()
+
+
 def tops() -> Json:
     """Where each thread is."""
     current = gdb.selected_thread()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import looking
@@ -163,15 +164,23 @@ def _problem(wish: Json) -> str | None:
     condition = wish.get("condition")
     if not condition:
         return None
-    probe = gdb.Breakpoint(internal=True, **_location(wish))
     try:
-        if not probe.pending:
-            probe.condition = condition
+        with _probe(wish) as probe:
+            if not probe.pending:
+                probe.condition = condition
     except gdb.error as error:
         return str(error)
+    return None
+
+
+@contextlib.contextmanager
+def _probe(wish: Json) -> Iterator[Any]:
+    """Tells where a breakpoint would be, and is gone."""
+    probe = gdb.Breakpoint(internal=True, **_location(wish))
+    try:
+        yield probe
     finally:
         probe.delete()
-    return None
 
 
 def described(mark: Any) -> Json:
@@ -180,25 +189,48 @@ def described(mark: Any) -> Json:
     places = []
     for location in mark.locations or ():
         if location.source:
-            path = location.fullname or location.source[0]
-            if {"path": path, "line": location.source[1]} not in places:
-                places.append({"path": path, "line": location.source[1]})
+            places.append({"path": location.fullname or location.source[0], "line": _stops_at(location)})
     wanted = mark.wish.get("line")
     if places:
         first = next((each for each in places if each["line"] == wanted), places[0])
         answer.update(source={"path": first["path"]}, line=first["line"], places=places)
+        others = sorted({each["line"] for each in places} - {wanted})
+        if wanted and others and first["line"] == wanted:
+            answer["note"] = f"The code is optimized: it may stop at line {', '.join(map(str, others))} as well"
     elif not mark.pending and wanted:
         answer["line"] = wanted
     if mark.pending and wanted:
-        answer["message"] = _why_pending(mark.wish["path"])
+        answer.update(_why_pending(mark.wish["path"], wanted))
     return answer
 
 
-def _why_pending(path: str) -> str | None:
-    if looking.sources(path)["known"]:
-        return "No executable code at this line or after it"
-    name = os.path.basename(path)
-    return f"The program has no debug information for {name} (yet). Breakpoint pending."
+def _stops_at(location: Any) -> int:
+    """The line that the program will be told to be at: an optimized one has one instruction for several lines."""
+    wanted = int(location.source[1])
+    block = gdb.block_for_pc(location.address)
+    while block is not None and block.function is None:
+        block = block.superblock
+    if block is not None and block.start == location.address and _is_inlined(block):
+        return wanted  # told as the line of the call
+    found = gdb.find_pc_line(location.address)
+    is_same = found.symtab is not None and found.symtab.fullname() == location.fullname
+    return int(found.line) if is_same and found.line else wanted
+
+
+def _is_inlined(block: Any) -> bool:
+    outer = block.superblock
+    return outer is not None and not (outer.is_static or outer.is_global)
+
+
+def _why_pending(path: str, line: int) -> Json:
+    if not looking.sources(path)["known"]:
+        name = os.path.basename(path)
+        return {"message": f"The program has no debug information for {name} (yet). Breakpoint pending."}
+    for later in sorted(each for each in looking.code_lines(path) if each > line):
+        with _probe({"path": path, "line": later}) as probe:
+            if probe.locations:
+                return {"verified": True, "line": _stops_at(probe.locations[0])}  # as gdb does within a function
+    return {"message": "No executable code at this line or after it"}
 
 
 def hits() -> Json:

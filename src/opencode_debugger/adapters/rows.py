@@ -1,4 +1,4 @@
-"""Variables of a native program as rows of an answer, and pages of them that keep to their budget."""
+"""Variables as rows of an answer, where a debugger gives texts only, and pages of them that keep to a budget."""
 
 from __future__ import annotations
 
@@ -74,3 +74,37 @@ def fitted(rows: list[Row], budget: int) -> list[Row]:
         kept.append(made)
         left -= size
     return kept
+
+
+def selected(rows: list[Row], page: dict[str, Any], is_indexed: bool, start: int, count: int) -> tuple[list[Row], int]:
+    if page.get("filter") == ("named" if is_indexed else "indexed"):
+        rows = []
+    if page.get("name"):
+        rows = [made for made in rows if page["name"].lower() in made["name"].lower()]
+    return rows[start : start + count], len(rows)
+
+
+def paged(rows: list[Row], total: int, start: int, page: dict[str, Any]) -> dict[str, Any]:
+    if page.get("summary"):
+        for made in rows:
+            made.pop("value", None)
+    limit = page.get("limit_total") or 20_000
+    budget = page.get("budget")
+    rows = within(rows, min(limit, budget or limit), limit)
+    rows = fitted(rows, budget) if budget else rows
+    return {"variables": rows, "total": total, "has_more": bool(rows) and start + len(rows) < total}
+
+
+def as_result(made: Row) -> dict[str, Any]:
+    del made["name"]
+    return {"result": made.pop("value", ""), **made, "presentation_hint": None}
+
+
+def watched_row(answer: dict[str, Any], limit: int) -> dict[str, Any]:
+    if answer.get("timed_out"):
+        return {"error": "timed out"}
+    problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+    if problem is not None:
+        return {"error": clipped(problem, limit)[0]}
+    made = {"value": answer.pop("result")}
+    return made | {name: value for name, value in answer.items() if value is not None}

@@ -1,0 +1,1 @@
+"""Programs under a debugger that speaks the EZ protocol."""

@@ -1,0 +1,30 @@
+"""Names and expressions in languages that look like C: what a client points at, what an expression may do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+CALLS = re.compile(r"[\w\]\)]\s*\(|(?<![=!<>])=(?!=)|\+\+|--")
+"""What may change the program: a call, an assignment."""
+CAST = re.compile(r"\b(sizeof|alignof|typeof|decltype)\s*\(")
+
+
+def pointed_at(path: str, line: int, column: int) -> tuple[str, dict[str, Any]]:
+    """The name at a place in a file, with what it is a member of."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read().split("\n")[line - 1]
+    except (OSError, IndexError):
+        return "", {}
+    for found in re.finditer(r"[A-Za-z_]\w*", text):
+        if found.start() < column <= found.end():
+            before = re.search(r"(?:[A-Za-z_]\w*(?:\[\w+\])?(?:\.|->))*$", text[: found.start()])
+            assert before is not None
+            place = {"line": line, "column": before.start() + 1, "end_column": found.end() + 1}
+            return before[0] + found[0], place
+    return "", {}
+
+
+def may_change(text: str) -> bool:
+    return CALLS.search(CAST.sub("", text)) is not None
