@@ -284,20 +284,6 @@ def test_a_native_program_goes_back(build: Builder) -> None:
         ide.refused("stepBack")
 
 
-def test_a_breakpoint_whose_line_has_no_machine_code_is_told_after_the_start(build: Builder) -> None:
-    """Before that only the compiler knows."""
-    sums = build("sums")
-    line = sums.line("entry") - 1
-    with Ide.of(sums.program) as ide:
-        ide.send("setBreakpoint", file=str(sums.source), line=sums.line("entry") + 5)
-        first = ide.next()
-        assert first["event"] in ("breakpointSet", "error")
-        ide.send("setBreakpoint", file=str(sums.source), line=line)
-        ide.until("breakpointSet")
-        ide.send("start")
-        ide.until("stopped")
-
-
 def test_every_extension_event_has_been_seen_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     assert [name for name, event in EVENTS.items() if event.extension and f'"{name}"' not in text] == []

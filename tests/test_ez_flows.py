@@ -187,6 +187,22 @@ def test_a_crash_of_a_native_program_is_told_with_its_place(build: Builder) -> N
         assert "stopped" not in ide.events
 
 
+def test_a_line_that_turns_out_to_have_no_machine_code_is_told_after_the_start(build: Builder) -> None:
+    """Before that only the compiler knows. The program runs over it, to the breakpoint behind it."""
+    sums = build("sums")
+    with Ide.of(sums.program) as ide:
+        for mark in ("declared", "print"):
+            ide.send("setBreakpoint", file=str(sums.source), line=sums.line(mark))
+            ide.expect("breakpointSet")
+        ide.send("start")
+        said = ide.until("error", command="setBreakpoint")["message"]
+        assert said.startswith(f"Breakpoint at {sums.source}:{sums.line('declared')}: No executable code")
+        ide.stopped("breakpoint", sums.line("print"), breakpointId=2)
+        ide.send("clearBreakpoint", file=str(sums.source), line=sums.line("declared"))
+        ide.until("breakpointCleared")
+        ide.refused("setBreakpoint", "No executable code", file=str(sums.source), line=sums.line("declared"))
+
+
 def test_a_syntax_error_is_told_and_may_be_corrected(program: Write) -> None:
     path = program("x = 1\ny = = 2\n")
     with Ide.of(path) as ide:
@@ -295,17 +311,6 @@ def test_an_ide_of_the_field_steps_through_a_program(sums: Debugged) -> None:
     assert [line for line in ide.lines if line in inside] == inside
     assert ide.values["answer"] == "30"
     assert ide.output == "Result: 30\n"
-
-
-def test_an_ide_of_the_field_ends_a_session_within_a_second(program: Write) -> None:
-    """It does not wait longer, and then kills."""
-    path = program("import time\nwhile True:\n    time.sleep(1)\n")
-    with Ide.of(path) as ide:
-        ide.send("start", stopOnEntry=False)
-        ide.expect("started")
-        ide.send("terminate")
-        ide.expect("terminated")
-        assert ide.ends() == 0
 
 
 DOCUMENTED = [name for name, event in EVENTS.items() if not event.extension]

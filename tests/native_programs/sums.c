@@ -1,6 +1,10 @@
 /* The program of the EZ protocol's flows. */
 #include <stdio.h>
 
+struct pair {
+    int first; // @declared
+};
+
 static int add(int a, int b) {
     int sum = a + b; // @inside
     return sum;      // @return

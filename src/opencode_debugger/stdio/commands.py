@@ -74,6 +74,7 @@ async def start(door: Door, given: Params) -> None:
                 door.hold()
         door.state = State.RUNNING
         await door.tell("started")
+        await door.tell_useless()
 
 
 async def continue_(door: Door, given: Params) -> None:
@@ -142,6 +143,9 @@ async def set_breakpoint(door: Door, given: Params) -> None:
     }
     async with door.telling:
         answer = await door.call("set_breakpoints", breakpoints=[item], strict=not function, single=True)
+        if (why := shapes.useless(answer["breakpoints"][0])) is not None:
+            await door.call("remove_breakpoint", breakpoint_id=answer["breakpoint_id"])
+            raise RelayError("BREAKPOINT_INVALID_LINE", why, suggestion="")
         await door.tell("breakpointSet", **_place(given), id=shapes.number(answer["breakpoint_id"]))
 
 

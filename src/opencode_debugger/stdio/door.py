@@ -69,6 +69,8 @@ class Door:
         self._limits = limits
         self._session: Session | None = None
         self._following: asyncio.Task[None] | None = None
+        self._useless: set[int] = set()
+        """numbers of breakpoints of which that was told"""
         self._items: deque[Item] = deque()
         self._news = asyncio.Event()
         self._is_held = False
@@ -228,6 +230,14 @@ class Door:
     async def tell(self, name: str, /, **data: Any) -> None:
         await self._writer.send(event(name, **data))
 
+    async def tell_useless(self) -> None:
+        """Breakpoints that will never stop, each once."""
+        for bp in self.require_session().debuggee.breakpoints.all():
+            said = shapes.useless(bp.to_dict())
+            if said is not None and bp.number not in self._useless:
+                self._useless.add(bp.number)
+                await self.tell("error", message=said, command="setBreakpoint")
+
     # The session.
 
     async def new_session(self, folder: str) -> Session:
@@ -235,6 +245,7 @@ class Door:
             await self._session.end("terminated", force=True)
         if self._following is not None:
             self._following.cancel()
+        self._useless.clear()
         config = Config(self._session_id, os.path.basename(folder), project_root=folder, limits=self._limits)
         self._session = Session(config)
         self._following = asyncio.get_running_loop().create_task(Telling(self, self._session).follow())

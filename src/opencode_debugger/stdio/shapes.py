@@ -63,6 +63,19 @@ def number(id: str) -> int:
     return int(id.rpartition("_")[2])
 
 
+def about(breakpoint: Row, why: str) -> str:
+    place = breakpoint.get("function") or f"{(breakpoint['source'] or {}).get('path')}:{breakpoint['line']}"
+    return f"Breakpoint at {place}: {why}"
+
+
+def useless(breakpoint: Row) -> str | None:
+    """Of one that was set in good faith it may show later that there is no code on its line."""
+    why, nearest = breakpoint["message"] or "", breakpoint.get("suggestion")
+    if breakpoint["verified"] or not why or "pending" in why:
+        return None
+    return about(breakpoint, f"{why}. The next line with code is {nearest['line']}" if nearest else why)
+
+
 def message(error: RelayError) -> str:
     """What happened, and what to do about it."""
     problems = error.details.get("errors") or [{}]

@@ -80,6 +80,7 @@ class Telling:
         door.hold()  # what is said about a stop comes before anything that is asked about it
         door.state = State.STOPPED
         was_step, door.is_stepping = door.is_stepping, False
+        await door.tell_useless()
         await door.tell("stopped", **self._stop(body))
         await self._values(was_step and body["reason"] in STEPS)
         door.release()
@@ -148,17 +149,12 @@ class Telling:
         door.program_ended()
 
     async def _breakpoint(self, body: dict[str, Any]) -> None:
-        """Of one that was set in good faith it may show later that there is no code on its line."""
         breakpoint, reason = body["breakpoint"], body["reason"]
-        place = breakpoint.get("function") or f"{(breakpoint['source'] or {}).get('path')}:{breakpoint['line']}"
         if reason == "condition_error":
             why = f"its condition raised {body['error']}"
-        elif reason == "changed" and not breakpoint["verified"] and breakpoint.get("suggestion"):
-            nearest = breakpoint["suggestion"]
-            why = f"{breakpoint['message']}. The next line with code is {nearest['line']}: {nearest['text']}"
-        else:
-            return
-        await self._door.tell("error", message=f"Breakpoint at {place}: {why}", command="setBreakpoint")
+            await self._door.tell("error", message=shapes.about(breakpoint, why), command="setBreakpoint")
+        elif reason == "changed":
+            await self._door.tell_useless()
 
 
 def merged(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -22,16 +22,25 @@ ROOM = 256 * 1024
 def take_over() -> tuple[int, int]:
     """Our standard input and output, under numbers of their own: a stray print goes to stderr, and no process that
     is started here can read commands."""
+    for fd in (0, 1, 2):
+        _see_that_it_is_open(fd)
     reading, writing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # stderr is closed
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
     os.close(nothing)
+    os.dup2(2, 1)
     return reading, writing
+
+
+def _see_that_it_is_open(fd: int) -> None:
+    """Somebody may have started us without it: then there is nothing to read, and nobody to tell."""
+    try:
+        os.fstat(fd)
+    except OSError:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        if nothing != fd:
+            os.dup2(nothing, fd)
+            os.close(nothing)
 
 
 class Reader:
