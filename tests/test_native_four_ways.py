@@ -168,6 +168,17 @@ def test_the_program_has_its_own_input_output_arguments_and_environment(
         assert not foreign.intersection(re.findall(r"environment \[(\w+)=", said))
 
 
+def test_what_is_printed_before_a_crash_is_not_lost(session: Session, tmp_path: Path, build: Builder) -> None:
+    source = tmp_path / "last_words.c"
+    source.write_text('#include <stdio.h>\nint main(void) {\n    printf("last words\\n");\n    return *(int *)0;\n}\n')
+    program = build("last_words", source=source)
+    stop = session.launch(program=str(program.program))
+    assert stop["exception"]["type"] == "SIGSEGV"
+    assert stop["output"] == [{"category": "stdout", "output": "last words\n"}]
+    with session.api.session() as other:
+        assert "output" not in other.launch(program=str(program.program), line_buffered=False)
+
+
 def test_classes_containers_and_exceptions_of_cpp(session: Session, build: Builder, way: dict[str, str]) -> None:
     shapes = build("shapes")
     session.break_at(shapes.source, "print")

@@ -139,6 +139,7 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "python_args": [],
         "just_my_code": False,
         "tunnel_only": False,
+        "line_buffered": True,
         "stdin_inputs": [],
         "stdin_eof": False,
         "debug_subprocesses": False,

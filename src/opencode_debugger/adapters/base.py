@@ -43,6 +43,8 @@ class LaunchSpec:
     """the memory of a program that has crashed, to be looked at instead of running it"""
     debugger_path: str | None = None
     """the debugger itself, of those that speak the EZ protocol"""
+    line_buffered: bool = True
+    """a native program writes each line at once, as on a terminal"""
     tunnel_only: bool = False
     """its debugger is left to whoever comes through the tunnel"""
 

@@ -290,6 +290,7 @@ def launch_spec(
     core: str | None = None,
     debugger_path: str | None = None,
     tunnel_only: bool = False,
+    line_buffered: bool = True,
 ) -> LaunchSpec:
     """What a client asked for, with every path made absolute and known to exist."""
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
@@ -326,6 +327,7 @@ def launch_spec(
         core=_find_core(core, folder) if core is not None else None,
         debugger_path=_find_debugger(debugger_path, folder),
         tunnel_only=tunnel_only,
+        line_buffered=line_buffered,
     )
     if debugger_path is not None and spec.adapter != "ez":
         message = "A debugger that speaks the EZ protocol is for programs that are debugged with it"

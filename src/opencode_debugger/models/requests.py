@@ -376,6 +376,11 @@ class LaunchRequest(WaitOptions):
     debugger_path: PathText | None = Field(
         None, description="Debugger that speaks the EZ protocol, for this program; the relay's setting if left out."
     )
+    line_buffered: bool = Field(
+        True,
+        description="A native program that uses the GNU C library writes each line at once, as on a terminal "
+        "(LD_PRELOAD of stdbuf's library); false: it is left alone.",
+    )
     tunnel_only: bool = Field(
         False, description="Leave the debugger to a client that comes through the session's tunnel."
     )

@@ -29,6 +29,7 @@ from ..environment import program_environment
 from ..offered import Offered
 from ..stdin import Stdin
 from . import core_file, elf
+from .buffering import by_lines
 from .machine import Machine
 from .process import Helper, Streams, start_debugger
 from .stopping import FROM_CORE
@@ -118,6 +119,7 @@ class NativeAdapter(Machine, Offered):
         if spec.core:
             self.warnings += core_file.warnings(spec.core, spec.target)
         environment = program_environment(spec, self._session_id)
+        environment |= by_lines(spec.target, environment) if spec.line_buffered else {}
         streams = None if spec.core else Streams()
         try:
             await self._converse(None if spec.server else streams)

@@ -11,6 +11,7 @@ from ...errors import RelayError
 from ..base import LaunchSpec, Listener
 from ..environment import program_environment
 from ..native import elf
+from ..native.buffering import by_lines
 from ..native.process import REDIRECTED, Helper, Streams
 from ..processes import ExitStatus, Pipes, end_others
 from ..stdin import Stdin
@@ -64,6 +65,7 @@ class NativePassedOn(PassedOn):
     async def _start(self, spec: LaunchSpec) -> None:
         await self._close()
         environment = program_environment(spec, self._session_id)
+        environment |= by_lines(spec.target, environment) if spec.line_buffered else {}
         streams = Streams()
         start = self._under_gdbserver if self.name == "gdbserver" else self._under_lldb_server
         try:
