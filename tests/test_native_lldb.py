@@ -183,6 +183,13 @@ def test_conditions_that_cannot_be_read_are_refused(session: Session, build: Bui
     assert session.evaluate("i")["result"] == "4"
 
 
+@pytest.mark.parametrize("name", ["std::logic_error", "std.logic_error", "logic_error", "std::range_error"])
+def test_exceptions_of_cpp_stop_by_the_name_of_a_base_class(session: Session, build: Builder, name: str) -> None:
+    session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": [name]})
+    stop = launch(session, build("shapes"))
+    assert stop.get("exception", {}).get("type") == (None if "range" in name else "std::invalid_argument")
+
+
 def test_lines_outside_of_functions_are_told_with_the_next_one_that_has_code(session: Session, build: Builder) -> None:
     trouble = build("trouble")
     launch(session, trouble, stop_on_entry=True)

@@ -116,6 +116,5 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _matches(rule: ExceptionRule, classes: list[str]) -> bool:
-    return not rule.exceptions or any(
-        name == wanted or name.endswith(f"::{wanted}") for name in classes for wanted in rule.exceptions
-    )
+    wished = [wanted.replace(".", "::") for wanted in rule.exceptions]
+    return not wished or any(name == wanted or name.endswith(f"::{wanted}") for name in classes for wanted in wished)
