@@ -48,7 +48,7 @@ def test_a_quick_benchmark_fills_every_row_of_its_table(tmp_path: Path) -> None:
     assert measured == ROWS
     assert all(figures["p50"] <= figures["p95"] for row, ways in ROWS.items() for figures in _of(results, row, ways))
     assert results["many_sessions"]["paused and answering"] == results["many_sessions"]["wanted"]
-    assert len(results["targets"]) == 13
+    assert len(results["targets"]) == 15
     assert done.stdout.strip() in (tmp_path / "results.md").read_text(encoding="utf-8")
     assert all(f"| {row} |" in done.stdout for row in ROWS)
 
