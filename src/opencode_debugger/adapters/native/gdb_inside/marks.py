@@ -229,7 +229,7 @@ def _why_pending(path: str, line: int) -> Json:
     for later in sorted(each for each in looking.code_lines(path) if each > line):
         with _probe({"path": path, "line": later}) as probe:
             if probe.locations:
-                return {"verified": True, "line": _stops_at(probe.locations[0])}  # as gdb does within a function
+                return {"nearest": _stops_at(probe.locations[0])}
     return {"message": "No executable code at this line or after it"}
 
 
