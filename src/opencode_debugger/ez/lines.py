@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from typing import Any
 
@@ -57,8 +58,9 @@ class Lines:
 
 
 def decode(line: bytes) -> Any:
+    """Of what an editor on Windows sends, without the mark before its first line."""
     try:
-        return msgspec.json.decode(line)
+        return msgspec.json.decode(line.removeprefix(codecs.BOM_UTF8))
     except RecursionError:
         raise Malformed("Not JSON: it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

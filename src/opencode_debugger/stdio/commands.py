@@ -43,8 +43,9 @@ async def initialize(door: Door, given: Params) -> None:
             suggestion="Compile it with debug information (-g), and give the path of the program",
         )
     args = given.get("args", door.args)
-    session = await door.new_session(folder)
-    spec = launch_spec(session.config, script=path, cwd=folder, args=args)
+    config = door.config_for(folder)
+    spec = launch_spec(config, script=path, cwd=folder, args=args)  # before anything is forgotten: it may be refused
+    session = await door.new_session(config)
     session.switch.use(spec.adapter)
     door.is_extended = any(given.get(name) is not None for name in EXTENSIONS)
     door.launch = {"script": path, "cwd": folder, "args": args}

@@ -210,7 +210,7 @@ class Door:
         details = error.details if error else {}
         if error is not None and error.code == "LAUNCH_SYNTAX_ERROR":
             place = {"path": details.get("file"), "line": details.get("line"), "column": details.get("offset")}
-            told["location"] = shapes.location(place)
+            told |= {"message": f"SyntaxError: {details.get('error_message')}", "location": shapes.location(place)}
         await self.tell("error", **told)
 
     def later(self, command: str | None, work: Coroutine[Any, Any, None]) -> None:
@@ -240,13 +240,15 @@ class Door:
 
     # The session.
 
-    async def new_session(self, folder: str) -> Session:
+    def config_for(self, folder: str) -> Config:
+        return Config(self._session_id, os.path.basename(folder), project_root=folder, limits=self._limits)
+
+    async def new_session(self, config: Config) -> Session:
         if self._session is not None:
             await self._session.end("terminated", force=True)
         if self._following is not None:
             self._following.cancel()
         self._useless.clear()
-        config = Config(self._session_id, os.path.basename(folder), project_root=folder, limits=self._limits)
         self._session = Session(config)
         self._following = asyncio.get_running_loop().create_task(Telling(self, self._session).follow())
         self._following.add_done_callback(self._followed)

@@ -152,7 +152,9 @@ class Telling:
         breakpoint, reason = body["breakpoint"], body["reason"]
         if reason == "condition_error":
             why = f"its condition raised {body['error']}"
-            await self._door.tell("error", message=shapes.about(breakpoint, why), command="setBreakpoint")
+            place = {"path": (breakpoint["source"] or {}).get("path"), "line": breakpoint["line"]}
+            message, location = shapes.about(breakpoint, why), shapes.location(place)
+            await self._door.tell("error", message=message, location=location)
         elif reason == "changed":
             await self._door.tell_useless()
 
