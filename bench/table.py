@@ -78,9 +78,9 @@ def targets(rows: Rows, memory: dict[str, dict[str, float]], many: dict[str, flo
 
 
 def native_targets(native: dict[str, Rows]) -> list[Target]:
-    """What the relay adds to the wire of a native debugger."""
-    found = {debugger: ratio(rows, STEP, "relay", "raw") for debugger, rows in native.items()}
-    return [at_most(1.5, "×")(f"{STEP}: relay / raw {name}", value or 0) for name, value in found.items()]
+    """What a session adds to the wire of a native debugger."""
+    found = {debugger: ratio(rows, STEP, "session", "raw") for debugger, rows in native.items()}
+    return [at_most(1.5, "×")(f"{STEP}: session / raw {name}", value or 0) for name, value in found.items()]
 
 
 def ez_targets(ez: Rows) -> list[Target]:
@@ -141,7 +141,7 @@ def markdown(
                 [time_row(rows, row) for row in rows],
             ),
             table(
-                ["native programs", "raw DAP", "relay (REST)", "relay / raw"],
+                ["native programs", "raw DAP", "session alone", "relay (REST)", "session / raw", "relay / raw"],
                 [native_row(debugger, row, ways) for debugger, rows in native.items() for row, ways in rows.items()],
             ),
             table(
@@ -162,7 +162,8 @@ def markdown(
 
 
 def native_row(debugger: str, row: str, ways: dict[str, dict[str, float]]) -> list[str]:
-    return [f"{debugger}: {row}", *times(ways, ("raw", "relay")), f"{ways['relay']['p50'] / ways['raw']['p50']:.2f}×"]
+    ratios = [f"{ways[way]['p50'] / ways['raw']['p50']:.2f}×" for way in ("session", "relay")]
+    return [f"{debugger}: {row}", *times(ways, ("raw", "session", "relay")), *ratios]
 
 
 def times(ways: dict[str, dict[str, float]], wanted: tuple[str, ...]) -> list[str]:

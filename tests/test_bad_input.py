@@ -52,6 +52,13 @@ CALLS: dict[str, list[tuple[str, str, Any]]] = {
     "step_until": [("POST", "/step-until", {"expression": "1"})],
     "step_targets": [("GET", "/step-targets", None)],
     "run_to": [("POST", "/run-to", {"line": 1})],
+    "step_back": [("POST", "/step-back", None)],
+    "reverse_continue": [("POST", "/reverse-continue", None)],
+    "record": [("POST", "/record", None)],
+    "read_memory": [("GET", "/memory?address=x", None)],
+    "write_memory": [("POST", "/memory", {"address": "x", "bytes": "00"})],
+    "disassemble": [("GET", "/disassembly", None)],
+    "set_data_breakpoint": [("POST", "/data-breakpoints", {"expression": "x"})],
     "threads": [("GET", "/threads", None)],
     "stack_trace": [("GET", "/stacktrace", None)],
     "tasks": [("GET", "/tasks", None)],
@@ -200,7 +207,7 @@ BODIES: list[tuple[str, str, str]] = [
     ("/evaluate", '{"expression": "1", "frame_id": -1}', "frame_id"),
     ("/evaluate", '{"expression": "1", "frame_id": 1000000000000000000000000000000}', "frame_id"),
     ("/step-over", '{"thread_id": "1"}', "thread_id"),
-    ("/step-over", '{"granularity": "instruction"}', "granularity"),
+    ("/step-over", '{"granularity": "function"}', "granularity"),
 ]
 
 

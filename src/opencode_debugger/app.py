@@ -87,11 +87,13 @@ def add_docs(app: FastAPI) -> None:
     def page() -> str:
         return docs_page.render(openapi.schema(app))
 
+    # Made when it is first asked for, which takes a second: others are served meanwhile.
+
     async def get_schema(request: Request) -> Response:
-        return JsonBytes(schema())
+        return JsonBytes(await asyncio.to_thread(schema))
 
     async def get_page(request: Request) -> Response:
-        return HTMLResponse(page(), headers={"Content-Security-Policy": DOCS_POLICY})
+        return HTMLResponse(await asyncio.to_thread(page), headers={"Content-Security-Policy": DOCS_POLICY})
 
     app.add_route("/openapi.json", get_schema, include_in_schema=False)
     app.add_route("/docs", get_page, include_in_schema=False)
