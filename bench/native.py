@@ -1,29 +1,25 @@
 """A native step: the session and the relay against raw `gdb -i dap` and raw `lldb-dap`, on one program in one run.
 
-The session alone, in this process, shows what the wire to the debugger costs; the relay adds HTTP and its runner."""
+The session alone shows what the wire to the debugger costs; the relay adds HTTP and its runner."""
 
 from __future__ import annotations
 
-import asyncio
+import json
 import os
 import select
 import shutil
 import subprocess
-import time
+import sys
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-import uvloop
 
 from bench.measure import STEP, Plan, clock
 from bench.processes import end, family
 from bench.raw import Wire
 from bench.relay import LOCATION, PATIENCE, Client
 from opencode_debugger.adapters import gdb_program
-from opencode_debugger.core.session import Session as CoreSession
-from opencode_debugger.core.settings import Config
 
 SOURCE = Path(__file__).with_name("program.c")
 REPORT = "step with the full stop report"
@@ -137,41 +133,13 @@ class Session:
         self._client.close()
 
 
-class Alone:
-    """The session without the relay, as `opencode-debugger debugserver` has it."""
-
-    def __init__(self, adapter: str, program: Path) -> None:
-        self._loop = asyncio.Runner(loop_factory=uvloop.new_event_loop)
-        self._program = program
-        self._session = self._loop.run(self._made(adapter))
-
-    async def _made(self, adapter: str) -> CoreSession:
-        return CoreSession(Config("sess_bench", "bench", adapter=adapter))
-
-    def _call(self, operation: str, **options: Any) -> Any:
-        return self._loop.run(self._session.operations[operation](**options))
-
-    def launch(self) -> None:
-        placed = self._call("set_breakpoints", breakpoints=[{"path": str(SOURCE), "line": line_of("here")}])
-        self._call("launch", program=str(self._program), wait=PATIENCE)
-        self._call("remove_breakpoint", breakpoint_id=placed["breakpoints"][0]["id"])
-
-    def times(self, row: str, count: int) -> list[float]:
-        """Inside the loop: entering it is not part of a step."""
-        return self._loop.run(self._timed(LOCATION if row == STEP else {}, count))
-
-    async def _timed(self, options: dict[str, Any], count: int) -> list[float]:
-        taken = []
-        for _ in range(count):
-            started = time.perf_counter()
-            stop = await self._session.operations["step_over"](**options)
-            taken.append((time.perf_counter() - started) * 1000)
-            assert stop["current_location"]["line"], stop
-        return taken
-
-    def close(self) -> None:
-        self._loop.run(self._session.end("deleted", True))
-        self._loop.close()
+def alone(debugger: str, program: Path, plan: Plan) -> dict[str, list[float]]:
+    """A session without the relay, in a process of its own."""
+    place = [str(program), str(SOURCE), str(line_of("here"))]
+    numbers = [str(plan.warm_up), str(plan.rounds * plan.samples["relay"])]
+    command = [sys.executable, str(SOURCE.with_name("alone.py")), debugger, *place, *numbers]
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=10 * PATIENCE).stdout
+    return dict(zip((STEP, REPORT), json.loads(said), strict=True))
 
 
 def commands() -> dict[str, tuple[list[str], dict[str, str]]]:
@@ -190,21 +158,20 @@ def measure(port: int, folder: Path, plan: Plan) -> Samples:
     for debugger, (command, environment) in commands().items():
         raw, session = Raw(command, environment, program), Session(port, debugger, program)
         ways: dict[str, Raw | Session] = {"raw": raw, "relay": session}
-        alone = Alone(debugger, program)
         try:
-            for way in (*ways.values(), alone):
+            for way in ways.values():
                 way.launch()
             for _ in range(plan.warm_up):
                 for way in ways.values():
                     way.step_report()
-            alone.times(REPORT, plan.warm_up)
             for _ in range(plan.rounds):
                 for row, method in ((STEP, "step"), (REPORT, "step_report")):
                     for name, way in ways.items():
                         taken = [clock(getattr(way, method)) for _ in range(plan.samples["relay"])]
                         samples[debugger][row][name] += taken
-                    samples[debugger][row]["session"] += alone.times(row, plan.samples["relay"])
         finally:
-            for way in (*ways.values(), alone):
+            for way in ways.values():
                 way.close()
+        for row, taken in alone(debugger, program, plan).items():
+            samples[debugger][row]["session"] += taken
     return samples
