@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from ez_client import COMMAND
 from native import Builder
@@ -118,3 +120,20 @@ def test_what_is_not_there_is_told_in_one_line() -> None:
     for argv, word in ((["--", "no-such-command"], "no-such-command"), (["--file", "/no.ez", "--", "cat"], "/no.ez")):
         done = run(*argv, code=1)
         assert done.stdout == "" and word in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_debugger_that_never_reads_holds_up_nobody_and_ends_with_the_test(tmp_path: Path) -> None:
+    deaf = tmp_path / "deaf.py"
+    deaf.write_text("import time\ntime.sleep(100)\n")
+    done = run("--timeout", "0.2", "--", sys.executable, deaf, code=1)
+    assert "it has not read its stdin for 0.2 s" in done.stdout
+    command = [*COMMAND, "ez-conformance", "--timeout", "60", "--", sys.executable, str(deaf)]
+    with subprocess.Popen(command, env={**os.environ, RUN_MARKER: RUN_ID}) as process:
+        own = psutil.Process(process.pid)
+        deadline = time.monotonic() + 20
+        while not own.children() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        (under_test,) = own.children()
+        process.terminate()
+        assert process.wait(20) == 143
+        assert not under_test.is_running() or under_test.status() == psutil.STATUS_ZOMBIE

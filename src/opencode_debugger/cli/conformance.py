@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -14,6 +16,8 @@ from ..ez.conformance import FAILING, SAMPLE, Conformance
 from ..ez.sheet import CONFORMS, DEVIATES, UNKNOWN, Result
 from .failure import fail
 
+TERMINATED = 143
+
 
 def conformance(argv: list[str], file: str | None, failing: str | None, patience: float, as_json: bool) -> int:
     if shutil.which(argv[0]) is None:
@@ -21,6 +25,7 @@ def conformance(argv: list[str], file: str | None, failing: str | None, patience
     for given in filter(None, (file, failing)):
         if not os.path.isfile(given):
             return fail(f"there is no file {given}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that the debugger under test ends too
     with tempfile.TemporaryDirectory(prefix="ez-") as folder:
         if file is None:
             file, failing = written(folder, "sample.py", SAMPLE), written(folder, "failing.py", FAILING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import select
 import signal
 import subprocess
 import threading
@@ -42,7 +43,10 @@ class Driven:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            bufsize=0,
         )
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -79,12 +83,17 @@ class Driven:
         self.write(encode(command(name, **params)))
 
     def write(self, data: bytes) -> None:
+        """Ends in time also if the other side does not read."""
         assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(data)
-            self._process.stdin.flush()
-        except OSError:
-            raise Silence("it has ended") from None
+        descriptor, rest = self._process.stdin.fileno(), memoryview(data)
+        deadline = time.monotonic() + self._patience
+        while rest:
+            if not select.select([], [descriptor], [], max(0.0, deadline - time.monotonic()))[1]:
+                raise Silence(f"it has not read its stdin for {self._patience:g} s")
+            try:
+                rest = rest[os.write(descriptor, rest) :]
+            except OSError:
+                raise Silence("it has ended") from None
 
     def close_input(self) -> None:
         assert self._process.stdin is not None
@@ -93,7 +102,7 @@ class Driven:
 
     def next(self, *names: str, patience: float | None = None) -> Event:
         """The next of these events, or of all; others in between are passed over."""
-        wanted = " or ".join(names) or "an event"
+        wanted = " or ".join(names) or "event"
         deadline = time.monotonic() + (self._patience if patience is None else patience)
         while not self.has_closed:
             try:
