@@ -291,3 +291,9 @@ def test_an_exception_of_a_busy_program_is_found_in_time(session: Session, progr
     began = time.monotonic()
     assert session.launch(path)["exception"]["type"] == "Rare"
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(("given", "code"), [("3", 3), ("'bye'", 1), ("None", 0)])
+def test_an_exit_is_no_crash_with_whatever_words_it_is_made(session: Session, given: str, code: int) -> None:
+    end = session.launch(code=f"import sys; sys.exit({given})")
+    assert (end["status"], end["exit_code"]) == ("terminated", code)

@@ -93,6 +93,7 @@ def define(rules: List[Dict[str, Any]]) -> None:
     import pydevd
 
     py_db = pydevd.get_global_debugger()
+    py_db.ignore_system_exit_code = lambda exception: True  # an exit is no crash, with whatever words it is made
     _rules[:] = [Rule(**rule) for rule in rules]
     _ask_for_types(py_db, not all(rule.means_all for rule in _rules))
     _ask_for_values(py_db, any(_decides(mode) for mode in ("raised", "user_unhandled")))
