@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.installed
-JOBS ?= 2
+JOBS ?= 3
 
 .PHONY: setup serve test lint bench coverage lock clean
 
