@@ -16,12 +16,16 @@ from typing import Any, cast
 
 import msgspec
 
+from ..adapters.watched import Watched
 from ..errors import RelayError
 from . import rpc
 from .paths import socket_address
 from .rpc import GIVE_UP
 
 logger = logging.getLogger(__name__)
+
+DYING = 5.0
+"""Seconds for the kernel to end a process that was killed."""
 
 PATIENCE = 180.0
 
@@ -121,10 +125,18 @@ class Handle(asyncio.Protocol):
         await asyncio.wait([self._closed], timeout=timeout)
         if not self._closed.done():
             if self._pid is not None:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(self._pid, signal.SIGKILL)
+                await _kill(self._pid)
             if self._transport is not None:
                 self._transport.abort()
+
+
+async def _kill(pid: int) -> None:
+    """Whoever is told that it is gone finds it gone."""
+    watched = Watched(pid, is_kept=False)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+    await asyncio.wait([watched.ended], timeout=DYING)
+    watched.close()
 
 
 class ChildHandle:
