@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import RelayError
 from ..base import DataBreakpoint, Go
 from .adapter import NativeAdapter
-from .machine import HEX, Watched
+from .machine import HEX, Watched, no_code
 from .stopping import FROM_CORE
 from .talking import said_of
 
@@ -46,12 +46,7 @@ class GdbMachine(NativeAdapter):
         wanted = {"address": int(address, 16), "count": skipped + count}
         rows = list(await self._request("ocdb", {"method": "instructions", "arguments": wanted}))
         if not rows:
-            raise RelayError(
-                "INVALID_PARAMETER",
-                f"There is no memory at {address} that can be read",
-                parameter="address",
-                suggestion="Give the address or the name of a function",
-            )
+            raise no_code(address)
         return rows[skipped:]
 
     async def _begin_watching(self, frame: int, wanted: DataBreakpoint) -> tuple[Any, str | None]:

@@ -10,7 +10,7 @@ from ...errors import RelayError
 from ..base import DataBreakpoint
 from .lldb_looking import LldbLooking, short_name
 from .lldb_marks import quoted
-from .machine import Machine, Watched
+from .machine import Machine, Watched, no_code
 
 CREATED = re.compile(r"Watchpoint created: Watchpoint (\d+):")
 DISTANCE = re.compile(r"Summary: .* \+ (\d+)(?: at .*)?$", re.MULTILINE)
@@ -39,12 +39,7 @@ class LldbMachine(LldbLooking, Machine):
         """With function and line of each: lldb-dap tells them where they begin, the function within the text."""
         rows = await self._raw_instructions(address, offset, count)
         if not rows:
-            raise RelayError(
-                "INVALID_PARAMETER",
-                f"There is no memory at {address} that can be read",
-                parameter="address",
-                suggestion="Give the address or the name of a function",
-            )
+            raise no_code(address)
         known = await self._line(f"image lookup --verbose --address {rows[0]['address']}")
         entry, function = ENTRY.search(known), FUNCTION.search(known)
         symbol = short_name(function[1]) if function else None

@@ -195,3 +195,12 @@ class Machine(Ending):
                 self._listener.on_data_gone(number, OUT_OF_SCOPE)
                 return True
         return False
+
+
+def no_code(address: str) -> RelayError:
+    return RelayError(
+        "INVALID_PARAMETER",
+        f"There is no memory at {address} that can be read",
+        parameter="address",
+        suggestion="Give the address or the name of a function",
+    )
