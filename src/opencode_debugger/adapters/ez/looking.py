@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Asked, Frames, Listener
+from ..files_only import FilesOnly
 from ..handles import Handles
 from ..rows import MAX_PAGE, PAGE, Row, paged, row, selected, within
 from . import source, texts
@@ -39,7 +40,7 @@ class Inside:
     expression: str = ""
 
 
-class Looking(Talking):
+class Looking(Talking, FilesOnly):
     def __init__(
         self, session_id: str, listener: Listener, timeout: float, launch_timeout: float, path: str | None
     ) -> None:
@@ -249,15 +250,6 @@ class Looking(Talking):
         return await self.exception(frame)
 
     # Code.
-
-    async def frame_source(self, frame: int) -> dict[str, Any]:
-        return {"lines": None}
-
-    async def file_source(self, path: str) -> dict[str, Any]:
-        return {"lines": None}
-
-    async def loaded(self, paths: list[str]) -> dict[str, Any]:
-        return {}
 
     async def modules(self, offset: int, limit: int, filter: str | None) -> dict[str, Any]:
         """The debugger tells of no others."""

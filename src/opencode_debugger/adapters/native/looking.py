@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import ExceptionRule, Frames, Listener
+from ..files_only import FilesOnly
 from ..handles import Handles
 from ..hovering import may_change, pointed_at
 from ..rows import (
@@ -59,7 +60,7 @@ class Inside:
     scope: str | None = None
 
 
-class Looking(Talking):
+class Looking(Talking, FilesOnly):
     """The part of the adapter that looks into the program, and changes values in it."""
 
     def __init__(
@@ -371,15 +372,6 @@ class Looking(Talking):
         return None, None
 
     # Code.
-
-    async def frame_source(self, frame: int) -> dict[str, Any]:
-        return {"lines": None}
-
-    async def file_source(self, path: str) -> dict[str, Any]:
-        return {"lines": None}
-
-    async def loaded(self, paths: list[str]) -> dict[str, Any]:
-        return {}
 
     async def modules(self, offset: int, limit: int, filter: str | None) -> dict[str, Any]:
         listed = (await self._request("modules"))["modules"]
