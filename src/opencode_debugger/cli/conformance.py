@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+
+import psutil
 
 from ..ez.conformance import FAILING, SAMPLE, Conformance
 from ..ez.sheet import CONFORMS, DEVIATES, UNKNOWN, Result
@@ -30,13 +33,25 @@ def conformance(argv: list[str], file: str | None, failing: str | None, patience
         if file is None:
             file, failing = written(folder, "sample.py", SAMPLE), written(folder, "failing.py", FAILING)
         work = Conformance(argv, os.path.abspath(file), failing and os.path.abspath(failing), patience)
-        results = work.run()
+        try:
+            results = work.run()
+        finally:
+            end_children()
     if as_json:
         print(json.dumps({"results": [asdict(result) for result in results], "extensions": work.extensions}, indent=2))
     else:
         print(table(results))
         print(summary(results, work.extensions))
     return 1 if any(result.outcome == DEVIATES for result in results) else 0
+
+
+def end_children() -> None:
+    """Also one that was being started when SIGTERM or ^C came."""
+    children = psutil.Process().children(recursive=True)
+    for child in children:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()
+    psutil.wait_procs(children, timeout=2.0)
 
 
 def written(folder: str, name: str, text: str) -> str:
