@@ -55,6 +55,11 @@ class LldbMarks(Marks):
         await self.mend()
         return bound
 
+    def is_new(self, ids: list[int]) -> bool:
+        """Whether one of them has a place in what the program has just loaded."""
+        asked = {id for group in self._ids.values() for id in group}
+        return any(id in asked and not self.prologues.knows(id) for id in ids)
+
     async def mend(self) -> None:
         await self.prologues.mend(self._marked)
 
