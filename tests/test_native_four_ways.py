@@ -128,6 +128,9 @@ def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dic
     assert session.evaluate("factorial(5)")["result"] == "120"
     assert session.evaluate("no_such_name")["error"]
     refusal(400, "EVALUATE_ERROR", session.evaluate, "total +")
+    refusal(400, "NOT_SUPPORTED", session.evaluate, "> next", context="repl")  # nobody would know where it is
+    refused = refusal(400, "BREAKPOINT_INVALID_LINE", session.post, "/run-to", {"line": 5})  # not run to its end
+    assert re.match(r"Line \d+ is the nearest", refused.details["suggestion"])
 
     assert here(session.step("into")) == ("add", tour.line("add") - 1)
     stop = session.step("over")

@@ -94,6 +94,8 @@ class LldbMarks(Marks):
         for bp in (bp for bp in wanted if bp.number == VISIT):  # which is the last
             answers.append(await self._set(f"--file {quoted(path)} --line {bp.line}"))
             self._visiting = answers[-1].get("id")
+            if not answers[-1]["verified"]:
+                answers[-1]["nearest"] = await self._nearest(path, bp.line)
         return answers
 
     async def place_functions(self, wanted: list[DebuggerBreakpoint]) -> Answers:
