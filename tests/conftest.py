@@ -17,7 +17,7 @@ __all__ = ["build"]
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left_running() -> Iterator[None]:
     yield
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while left_running() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert left_running() == []

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from relays import Api, ApiError, Relay, Session, line_of, pythons, refusal
-from targets import Target, attach, listening, running, stopped, wait_until
+from relays import Api, ApiError, Relay, Session, line_of, pythons, refusal, wait_until
+from targets import Target, attach, listening, running, stopped
 
 from opencode_debugger.adapters import gdb_program
 from opencode_debugger.errors import RelayError

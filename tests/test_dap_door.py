@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dap_client import Dap, Failed, soon
 from native import Builder
-from relays import Session, line_of
+from relays import Session, busy_until, line_of
 
 PROGRAM = """
     import sys
@@ -341,10 +341,13 @@ def test_an_expression_that_takes_long_holds_up_nobody(session: Session, script:
         dap.attach()
         dap.ready()
         dap.event("stopped")
-        slow = dap.send("evaluate", expression="__import__('time').sleep(0.5) or 7", context="repl")
+        go = script.with_name("go")
+        slow = dap.send("evaluate", expression=busy_until(go), context="repl")
+        dap.output("begun")
         assert dap.request("threads")["threads"]
         assert slow not in dap.answers
-        assert dap.answer(slow)["result"] == "7"
+        go.touch()
+        assert dap.answer(slow)["result"] == "(None, 'done')"
 
 
 def test_lines_and_folders_are_those_of_the_editor(session: Session, script: Path) -> None:

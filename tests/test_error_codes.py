@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, ApiError, Relay, Session, free_port, line_of, refusal
+from relays import Api, ApiError, Relay, Session, free_port, line_of, refusal, wait_until
 from sockets import debug_of
 from stub_relay import served
 
@@ -40,14 +40,6 @@ def answered(answer: Any) -> Any:
     if not envelope["success"]:
         raise ApiError(answer.status_code, envelope["error"])
     return envelope["data"]
-
-
-def wait_until(true: Callable[[], Any], seconds: float = 10) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-    return found
 
 
 @pytest.fixture(scope="module")

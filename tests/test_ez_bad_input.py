@@ -207,6 +207,19 @@ def test_a_closed_stdout_ends_everything_quietly(moment: str, program: Write) ->
         assert ide.errors() == ""
 
 
+def test_a_closed_stdout_ends_a_native_debugger_that_is_only_starting(build: Builder) -> None:
+    with Ide.of(build("slow").program) as ide:
+        ide.send("start")
+        deadline = time.monotonic() + SECONDS
+        while len(started := _descendants(ide.process.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.005)  # the guard is there already
+        assert ide.process.stdout is not None
+        ide.process.stdout.close()
+        assert ide.process.wait(6) == 0
+        assert all(map(gone, started))
+        assert ide.errors() == ""
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals_end_it_cleanly(number: int, program: Write) -> None:
     path = program(LOOP)

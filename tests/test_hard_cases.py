@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, ApiError, Relay, Session, line_of, meanwhile, refusal
+from relays import Api, ApiError, Relay, Session, line_of, meanwhile, refusal, wait_until
 
 Write = Callable[..., Path]
 
@@ -26,14 +26,6 @@ def slow(tmp_path: Path) -> dict[str, str]:
     folder.mkdir()
     (folder / "sitecustomize.py").write_text("import time\ntime.sleep(1)\n")
     return {"PYTHONPATH": str(folder)}
-
-
-def eventually(what: Callable[[], Any], seconds: float = 10) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
-    return found
 
 
 def call_back_port(runner: psutil.Process) -> int | None:
@@ -76,7 +68,7 @@ def test_strangers_on_the_call_back_port_change_and_delay_nothing(
     runner = relay.runner_of(session)
     started = time.monotonic()
     with ExitStack() as strangers, meanwhile(session, lambda own: own.launch(path, env=slow)) as launch:
-        port = eventually(lambda: call_back_port(runner))
+        port = wait_until(lambda: call_back_port(runner))
         for _ in range(5):
             strangers.enter_context(socket.create_connection(("127.0.0.1", port)))
         for forged in FORGED:
@@ -108,7 +100,7 @@ def test_breakpoints_set_and_removed_during_a_launch_take_effect(
     (late,) = session.break_at(path, "late")
     runner = relay.runner_of(session)
     with meanwhile(session, lambda own: own.launch(path, env=slow)) as launch:
-        eventually(lambda: call_back_port(runner))
+        wait_until(lambda: call_back_port(runner))
         assert session.get()["status"] == "launching"
         with meanwhile(session, lambda own: own.delete(f"/breakpoints/{late['id']}")) as removal:
             (early,) = session.break_at(path, "early", condition="number >= 50")
@@ -294,7 +286,7 @@ def test_a_session_lasts_while_somebody_waits_and_then_its_time_is_up(tmp_path: 
             assert (expired.details["last_status"], expired.details["reason"]) == ("paused", "timeout")
             end = session.get("/report", wait=20)
             assert (end["status"], end["reason"]) == ("terminated", "timeout")
-            eventually(lambda: _is_expired(session))
+            wait_until(lambda: _is_expired(session))
     finally:
         assert relay.stop() == 0
 
@@ -377,10 +369,10 @@ def test_orphans_are_reaped_and_what_is_left_behind_ends_with_the_program(
     left = [int(pid) for pid in session.output().split()[1:]]
     assert [gone(pid) for pid in left] == [False, False]
     runner = relay.runner_of(session)
-    zombies = eventually(lambda: not [c for c in runner.children() if c.status() == psutil.STATUS_ZOMBIE], 8)
+    zombies = wait_until(lambda: not [c for c in runner.children() if c.status() == psutil.STATUS_ZOMBIE])
     assert zombies is True
     assert session.resume()["exit_code"] == 0
-    eventually(lambda: all(gone(pid) for pid in left), 5)
+    wait_until(lambda: all(gone(pid) for pid in left))
     assert session.get()["status"] == "terminated"
 
 

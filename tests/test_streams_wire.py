@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 import uvicorn
-from relays import Relay, Session
+from relays import Relay, Session, wait_until
 from sockets import BINARY, CLOSE, PING, PONG, TEXT, RawSocket, local_token, made, opened, own_relay
 from stub_relay import StubRelay, StubSettings
 
@@ -184,13 +184,6 @@ def served(relay: StubRelay, folder: Path) -> Iterator[tuple[uvicorn.Server, Rel
     assert not thread.is_alive()
 
 
-def eventually(is_so: Any, seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_a_reader_that_takes_nothing_is_closed_and_one_that_takes_little_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -199,15 +192,15 @@ def test_a_reader_that_takes_nothing_is_closed_and_one_that_takes_little_is_not(
     caplog.set_level(logging.INFO)
     with served(Endless(), tmp_path) as (server, relay, token):
         with RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096):
-            eventually(lambda: "WS /sessions/s/logs 1013" in caplog.text)
-            eventually(lambda: not server.server_state.connections)
+            wait_until(lambda: "WS /sessions/s/logs 1013" in caplog.text)
+            wait_until(lambda: not server.server_state.connections)
         with RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096) as slow:
             deadline = time.monotonic() + 2
             while time.monotonic() < deadline:
                 assert slow.frame()[0] == TEXT
                 time.sleep(0.05)
             assert len(server.server_state.connections) == 1
-        eventually(lambda: not server.server_state.tasks)
+        wait_until(lambda: not server.server_state.tasks)
 
 
 def test_a_reader_of_server_sent_events_that_takes_nothing_is_cut_off(
@@ -219,8 +212,8 @@ def test_a_reader_of_server_sent_events_that_takes_nothing_is_cut_off(
         with socket.create_connection(("127.0.0.1", relay.port)) as connection:
             connection.sendall(request.encode())
             assert b" 200 " in connection.recv(100)
-            eventually(lambda: not server.server_state.connections)
-            eventually(lambda: not server.server_state.tasks)
+            wait_until(lambda: not server.server_state.connections)
+            wait_until(lambda: not server.server_state.tasks)
         with socket.create_connection(("127.0.0.1", relay.port)) as connection:
             connection.sendall(request.encode())
             deadline = time.monotonic() + 2
@@ -235,10 +228,10 @@ def test_who_does_not_take_part_in_the_end_is_cut_off(tmp_path: Path, monkeypatc
     with served(Endless(), tmp_path) as (server, relay, token):
         with RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096) as raw:
             raw.send(CLOSE, b"")
-            eventually(lambda: not server.server_state.connections)
+            wait_until(lambda: not server.server_state.connections)
         with RawSocket(relay, "/sessions/unknown/debug", token) as raw:
             assert raw.close_code() == 1008
-            eventually(lambda: not server.server_state.connections)
+            wait_until(lambda: not server.server_state.connections)
 
 
 class Quiet(StubRelay):

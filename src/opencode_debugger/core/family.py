@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import math
-import secrets
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -200,7 +200,7 @@ class Family:
 
         config = replace(
             parent.config,
-            session_id=f"sess_{secrets.token_hex(4)}",
+            session_id=f"sess_{os.urandom(4).hex()}",
             name=f"{parent.config.name}/{about['pid']}",
             python_path=about["interpreter"] or parent.config.python_path,
             stop_scope=parent.debuggee.stop_scope,
