@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 
 from fastapi import FastAPI
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 
 ALIKE = 0.85
 
@@ -24,12 +24,16 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     return sorted(set().union(*matching))
 
 
+def is_websocket(app: FastAPI, path: str) -> bool:
+    streams = (route for route in app.routes if isinstance(route, WebSocketRoute) and not route.path.startswith("/{"))
+    return any(route.path_regex.match(path) for route in streams)
+
+
 def nearest_route(app: FastAPI, path: str) -> str | None:
     """The path that was probably meant, with the caller's own ids in it."""
     prefixed = path if path.startswith("/api/") else "/api/v1" + path
     candidates = {filled_in(route.path, prefixed.split("/")) for route in routes_of(app)}
-    score, best = max((SequenceMatcher(None, prefixed, candidate).ratio(), candidate) for candidate in candidates)
-    return best if score >= ALIKE else None
+    return next(iter(get_close_matches(prefixed, candidates, 1, ALIKE)), None)
 
 
 def filled_in(template: str, segments: list[str]) -> str:
