@@ -116,6 +116,33 @@ with socket.create_connection((host, int(port)), 10) as sock:
     assert done.stdout.startswith("ERROR this tunnel is for processes of the user who runs the session")
 
 
+def test_the_debugger_of_another_user_is_not_taken_for_the_programs(
+    session: Session, program: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Whoever reads the program's command line knows where its debugger is awaited, and what it has to show."""
+    stranger = """
+import encodings.idna, os, socket, sys
+os.setuid(65534)
+host, port = sys.argv[1].split(":")
+with socket.create_connection((host, int(port)), 10) as sock:
+    print("heard", sock.recv(1000))
+"""
+    first = tmp_path / "sitecustomize.py"
+    first.write_text(f"""
+import subprocess, sys
+if "--connect" in sys.orig_argv:
+    address = sys.orig_argv[sys.orig_argv.index("--connect") + 1]
+    with open({str(tmp_path / "heard")!r}, "w") as heard:
+        subprocess.run([sys.executable, "-I", "-S", "-c", {stranger!r}, address], stdout=heard, timeout=10)
+""")
+    session.launch(program("print('done')"), env={"PYTHONPATH": str(tmp_path)}, tunnel_only=True, wait=False)
+    assert (tmp_path / "heard").read_text() == "heard b''\n"
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        session.wait_for_output("done")
+
+
 def test_the_tunnel_is_gone_when_the_program_is(paused: Session) -> None:
     uri = paused.get()["debugger"]["uri"]
     with Dap.of(paused) as dap:

@@ -17,7 +17,7 @@ from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from ..runner.peers import is_other_user
+from ..adapters.peers import is_other_user
 from .failure import fail
 from .reaching import Address, Problem, find
 
