@@ -223,6 +223,19 @@ def test_a_reader_of_server_sent_events_that_takes_nothing_is_cut_off(
             assert len(server.server_state.connections) == 1
 
 
+def test_answers_to_pings_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    handle_ping = wire.Wire.handle_ping
+    monkeypatch.setattr(wire.Wire, "handle_ping", lambda self: (handle_ping(self), seen.append(self)))
+    with (
+        served(Quiet(), tmp_path) as (_, relay, token),
+        RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096) as raw,
+    ):
+        raw.socket.sendall(made(PING, b"p" * 125) * 60_000)
+        wait_until(lambda: len(seen) == 60_000)
+        assert seen[0].transport.get_write_buffer_size() < 500_000
+
+
 def test_a_request_that_never_comes_to_its_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for part in http.PATIENCE:
         monkeypatch.setitem(http.PATIENCE, part, 0.2)
