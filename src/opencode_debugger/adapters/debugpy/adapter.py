@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from ...dap.channel import Channel
@@ -497,7 +496,7 @@ class DebugpyAdapter(Looking, Offered):
         talk, probe = self._require_talk(), self._require_probe()
         arguments: dict[str, Any] = {"threadId": thread_id}
         if go is not None:
-            arguments[FIELD] = {"thread": thread_id, **asdict(go)}
+            arguments[FIELD] = {"thread": thread_id, **vars(go)}
         async with talk.translated(command):
             sent = talk.channel.send(command, arguments)
         probe.resumed(thread_id if go and go.alone else None, go.keep if go else ())
