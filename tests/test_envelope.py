@@ -91,7 +91,7 @@ def test_unknown_route_names_the_nearest(door: Door) -> None:
 
 def test_route_without_prefix_names_the_one_with_it(door: Door) -> None:
     error = door.client.post("/sessions").json()["error"]
-    assert "Did you mean /api/v1/sessions?" in error["details"]["suggestion"]
+    assert "Did you mean POST /api/v1/sessions?" in error["details"]["suggestion"]
 
 
 def test_wrong_method_names_the_right_ones(door: Door) -> None:

@@ -51,7 +51,7 @@ async def framework_error(request: Request, error: Exception) -> Response:
 def route_not_found(request: Request) -> RelayError:
     path = request.scope["path"][:200]
     message, details = f"There is no {request.method} {path}", dict[str, Any](path=path)
-    if nearest := nearest_route(request.app, path):
+    if nearest := nearest_route(request.app, request.method, path):
         details["suggestion"] = f"Did you mean {nearest}? GET /api/v1/info lists the endpoints, /docs describes them"
     return RelayError("ROUTE_NOT_FOUND", message, **details)
 

@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from ..models.meant import ROUTES
+
 ALIKE = 0.85
 
 
@@ -24,12 +26,27 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     return sorted(set().union(*matching))
 
 
-def nearest_route(app: FastAPI, path: str) -> str | None:
-    """The path that was probably meant, with the caller's own ids in it."""
-    prefixed = path if path.startswith("/api/") else "/api/v1" + path
-    candidates = {filled_in(route.path, prefixed.split("/")) for route in routes_of(app)}
-    score, best = max((SequenceMatcher(None, prefixed, candidate).ratio(), candidate) for candidate in candidates)
-    return best if score >= ALIKE else None
+def nearest_route(app: FastAPI, method: str, path: str) -> str | None:
+    """The call that was probably meant, with the caller's own ids in it; rather one with the same method."""
+    wanted = in_our_words(path if path.startswith("/api/") else "/api/v1" + path)
+
+    def likeness(route: Route) -> tuple[float, bool]:
+        alike = SequenceMatcher(None, "/".join(wanted), filled_in(route.path, wanted)).ratio()
+        return alike, method in (route.methods or ())
+
+    route = max(routes_of(app), key=likeness)
+    alike, has_method = likeness(route)
+    if alike < ALIKE:
+        return None
+    return f"{method if has_method else min(route.methods or {method})} {filled_in(route.path, wanted)}"
+
+
+def in_our_words(path: str) -> list[str]:
+    """The parts of a path; what is asked of a session may be called otherwise here."""
+    segments = path.split("/")
+    if len(segments) == 6 and segments[3] == "sessions":
+        segments[5:] = ROUTES.get(segments[5].lower(), segments[5]).split("/")
+    return segments
 
 
 def filled_in(template: str, segments: list[str]) -> str:

@@ -27,6 +27,16 @@ WHY_PATIENCE = 1.0
 """Seconds for a debugger to take a pause, or to say why there is none."""
 TRIES = 5
 """How often a thread is singled out again when others stop or go on meanwhile."""
+BUSY_SHOWN = 5
+"""Threads of which a pause that does not come says where they are."""
+STILL_RUNNING = (
+    "It runs on, nothing is lost: GET /sessions/{id}/report?wait=30 waits for its next stop, "
+    "POST /sessions/{id}/pause says where it is."
+)
+CHILD_PAUSED = (
+    "A process that it started is paused, and it may be waiting for that one: GET /sessions/%s/report shows it, "
+    "POST /sessions/%s/continue lets it run."
+)
 WAITS = "The program waits for its input: POST /sessions/{id}/stdin sends it, then it pauses at its next line."
 
 Wait = float | bool | None
@@ -258,13 +268,10 @@ class Execution:
         busy = [row for row in rows if row["top"] and not row["halted"] and thread_id in (None, row["id"])]
         if not busy:
             return adapter.busy
-        row = busy[0]
-        place = location(row["top"])
-        where = f"{place['function']} ({place['path']}:{place['line']})"
-        return (
-            f"{adapter.busy} Thread {row['id']} '{row['name']}' is in {where}; "
-            f"its stack: GET /sessions/{{id}}/threads/{row['id']}/stacktrace"
-        )
+        told = [_where(row) for row in busy[:BUSY_SHOWN]]
+        if len(busy) > BUSY_SHOWN:
+            told.append(f"{len(busy) - BUSY_SHOWN} more threads are busy")
+        return f"{adapter.busy} {'; '.join(told)}; a stack: GET /sessions/{{id}}/threads/{busy[0]['id']}/stacktrace"
 
     async def report(
         self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
@@ -319,10 +326,21 @@ class Execution:
         answer = await self._reporter.report(shown, fields, budget)
         if timed_out:
             answer["timed_out"] = True
+            if children := answer.get("paused_children"):
+                answer["message"] = CHILD_PAUSED % (children[0], children[0])
+            elif answer["status"] == State.RUNNING and "waiting_for_input" not in answer:
+                answer["message"] = STILL_RUNNING
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:
             does = "has ended" if run.thread_ended else "runs"
             answer["message"] = f"Thread {run.thread_id} {does}; this is thread {answer['thread_id']}, which is halted"
         return answer
+
+
+def _where(row: dict[str, Any]) -> str:
+    """Where a thread is busy, and the line of the program's own that led there."""
+    place, own = location(row["top"]), row.get("own")
+    where = f"Thread {row['id']} '{row['name']}' is in {place['function']} ({place['path']}:{place['line']})"
+    return f"{where}, called from {own['name']} ({own['source']['path']}:{own['line']})" if own else where
 
 
 @dataclass

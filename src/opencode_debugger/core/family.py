@@ -49,6 +49,8 @@ class Family:
         """processes whose debugger has called lately, and when: what their parents say of them may come later"""
         self._expected: dict[int, asyncio.Future[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._with_free: set[str] = set()
+        """sessions whose program started processes that would be debugged if it had been asked for"""
 
     def listen(self) -> None:
         """To what the program says of its children."""
@@ -103,6 +105,8 @@ class Family:
         if not notice["comes"]:
             why_not = notice["why_not"]
             message = f"Subprocess spawned but not attached: {why_not}." if why_not else NOT_ENABLED
+            if not why_not:
+                self._with_free.add(parent.id)
             self._announce(parent, pid, command, None, message)
         elif pid not in self._expected and time.monotonic() - self._called.get(pid, -math.inf) > RECENT:
             self._expected[pid] = asyncio.get_running_loop().create_future()
@@ -178,6 +182,9 @@ class Family:
     def paused_children(self, session: Session) -> list[str]:
         """Children of a session, and theirs, that stand at a stop."""
         return [id for id, child in self.members.items() if child.state is State.PAUSED and self._descends(id, session)]
+
+    def has_free_children(self, session: Session) -> bool:
+        return session.id in self._with_free
 
     def _descends(self, id: str, session: Session) -> bool:
         parent = self._parents.get(id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from keyword import iskeyword
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -165,6 +165,10 @@ class SetBreakpointsRequest(RequestModel):
         min_length=1, max_length=1000, description="Breakpoints to add, or to replace at the same file and line."
     )
     strict: bool = Field(False, description=STRICT)
+
+    refused: ClassVar[dict[str, str]] = {
+        name: f"Beside breakpoints there is no {name}: give it in each of them" for name in ("source", "file", "line")
+    }
 
     def params(self) -> dict[str, Any]:
         items = [breakpoint.item() for breakpoint in self.breakpoints]
