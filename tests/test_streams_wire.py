@@ -232,8 +232,8 @@ def test_a_request_that_never_comes_to_its_end_is_cut_off(tmp_path: Path, monkey
             with socket.create_connection(("127.0.0.1", relay.port), timeout=10) as connection:
                 connection.sendall(begun.encode())
                 assert connection.recv(100) == b"", begun
-        eventually(lambda: not server.server_state.connections)
-        eventually(lambda: not server.server_state.tasks)
+        wait_until(lambda: not server.server_state.connections)
+        wait_until(lambda: not server.server_state.tasks)
 
 
 def test_whoever_sends_piece_by_piece_and_keeps_the_connection_is_served(
