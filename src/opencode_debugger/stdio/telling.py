@@ -44,7 +44,7 @@ class Telling:
             is_asked = self._door.is_extended and self._door.state is State.RUNNING
             if is_asked:
                 self._session.input.prompt()  # if it waits, that is among the news
-            page = await self._session.follow_events(cursor, PAGE, LOOK if is_asked else NEWS, KINDS)
+            page = await self._session.reading.follow_events(cursor, PAGE, LOOK if is_asked else NEWS, KINDS)
             cursor = page["next_cursor"]
             if page["dropped"]:
                 await self._door.tell("error", message=f"{page['dropped']} lines were not read in time and are lost")
