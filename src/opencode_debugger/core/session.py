@@ -27,6 +27,7 @@ from .family import Family
 from .input import Input
 from .launches import Launches
 from .lifetime import Lifetime
+from .pausing import Pausing
 from .placement import Placement
 from .portable import Part, Parts, collect, take_over
 from .reading import Reading
@@ -72,7 +73,8 @@ class Session:
         self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
         self.parts = self._parts()
         self.reading = Reading(self.debuggee, lambda: self.family.output_note(self))
-        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
+        self.pausing = Pausing(self.debuggee, self.execution)
+        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.pausing, self.placement)
         self.operations = self._operations()
         self.debuggee.on_ended = self._ended
         self.family.listen()
@@ -115,7 +117,7 @@ class Session:
             "list_exception_breakpoints": self.placement.exceptions.listed,
             "remove_exception_breakpoints": self.placement.exceptions.remove,
             "continue": self.execution.continue_,
-            "pause": self.execution.pause,
+            "pause": self.pausing.pause,
             "step_over": partial(self.travel.step, "step_over"),
             "step_into": partial(self.travel.step, "step_into"),
             "step_out": partial(self.travel.step, "step_out"),
