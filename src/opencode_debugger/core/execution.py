@@ -37,6 +37,7 @@ CHILD_PAUSED = (
     "A process that it started is paused, and it may be waiting for that one: GET /sessions/%s/report shows it, "
     "POST /sessions/%s/continue lets it run."
 )
+NO_NEWLINE = "What was sent does not end with a newline: the program may be waiting for the rest of its line"
 WAITS = "The program waits for its input: POST /sessions/{id}/stdin sends it, then it pauses at its next line."
 
 Wait = float | bool | None
@@ -300,6 +301,8 @@ class Execution:
         answer = {"status": str(self._debuggee.state)}
         if self.seconds(wait, 0):
             answer = await self.report(wait, fields, budget)
+        if "waiting_for_input" in answer and input and not input.endswith("\n"):
+            answer["message"] = NO_NEWLINE
         return {**answer, "accepted": accepted, "pending": self._input.pending, "eof": eof}
 
     def seconds(self, wait: Wait, usual: float) -> float:

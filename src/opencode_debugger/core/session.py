@@ -107,6 +107,7 @@ class Session:
             "set_breakpoints": self.placement.put,
             "list_breakpoints": self.placement.listed,
             "remove_breakpoint": self.placement.remove,
+            "clear_breakpoints": self.placement.clear,
             "change_breakpoint": self.placement.change,
             "apply_breakpoints": self.placement.apply,
             "set_exception_breakpoint": self.placement.exceptions.put,
