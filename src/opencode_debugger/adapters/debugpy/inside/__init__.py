@@ -30,6 +30,7 @@ from . import (
     leaving,
     loaded,
     natives,
+    overflow,
     passed,
     raised,
     returned,
@@ -67,7 +68,7 @@ def prepare() -> None:
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     global _stops
     _stops = stops.install(on_resume=_resumed)
-    for mend in (passed, raised, wire, forks, joining, versions, tasks, travel):
+    for mend in (passed, raised, overflow, wire, forks, joining, versions, tasks, travel):
         mend.install()
     spawning.install(send, send_now)
     functions.install(send)
