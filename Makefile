@@ -22,6 +22,7 @@ lint: $(READY)
 
 test: lint
 	@sh scripts/test-tools
+	@sh scripts/compile
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 bench: $(READY)

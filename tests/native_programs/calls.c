@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+int many[500000];
+enum size { SMALL, LARGE = 4 } size;
+
 int twice(int number) {
     number *= 2;
     return number; // @twice

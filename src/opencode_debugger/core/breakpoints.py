@@ -313,10 +313,7 @@ async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
     if bp.function:
         await examine_function(bp, strict, adapter)
         return
-    if not os.path.isfile(bp.path):
-        if strict:
-            raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
-        bp.is_pending, bp.message = True, PENDING
+    if not file_exists(bp, strict):
         return
     source = SourceFile(bp.path, await adapter.examine(bp.path))
     verdict = source.verdict(bp.line)
@@ -340,15 +337,22 @@ async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
     bp.judge(verdict)
 
 
+def file_exists(bp: Breakpoint, strict: bool) -> bool:
+    """Until it does, the breakpoint is pending."""
+    if os.path.isfile(bp.path):
+        return True
+    if strict:
+        raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
+    bp.is_pending, bp.message = True, PENDING
+    return False
+
+
 async def examine_function(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
     """What the file says, if one is given; the program has the last word."""
     bp.is_pending, bp.verified, bp.message = False, False, not_loaded(bp.function)
     if not bp.path or not bp.function:
         return
-    if not os.path.isfile(bp.path):
-        if strict:
-            raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
-        bp.is_pending, bp.message = True, PENDING
+    if not file_exists(bp, strict):
         return
     found = await adapter.find_function(bp.path, bp.function)
     if found:

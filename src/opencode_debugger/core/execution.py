@@ -92,7 +92,7 @@ class Execution:
     ) -> Run:
         """Begins a step and leaves it to others to see what comes of it."""
         if granularity == "instruction":
-            self._require_capability("instruction_steps", "step by instructions")
+            self._require_capability("instruction_steps")
         alone = single_thread or self._debuggee.stop_scope == "thread"
         begun = await self._begin(operation, thread_id, alone)
         begun.run.entering = begun.stop if operation == "step_into" else None
@@ -112,7 +112,7 @@ class Execution:
         """In what was recorded."""
         check_fields(fields)
         self._debuggee.require(operation)
-        self._require_capability("reverse", "go back")
+        self._require_capability("reverse")
         begun = await self._begin(operation, thread_id, False)
         if begun.go is not None:
             with self._undone_if_refused(begun):
@@ -123,15 +123,11 @@ class Execution:
         self._debuggee.require("record")
         return await self._debuggee.require_adapter().record(enabled)
 
-    def _require_capability(self, capability: str, said: str) -> None:
+    def _require_capability(self, capability: str) -> None:
+        """Before anything is let go."""
         adapter = self._debuggee.adapter
         if adapter is not None and capability not in adapter.capabilities:
-            raise RelayError(
-                "NOT_SUPPORTED",
-                f"The debugger of this session ({adapter.name}) cannot {said}",
-                capability=capability,
-                suggestion="GET /sessions/{id} lists its capabilities; native programs debugged with gdb have it",
-            )
+            raise adapter.refusal(capability)
 
     async def _begin(self, operation: str, thread_id: int | None, alone: bool) -> Begun:
         if alone:

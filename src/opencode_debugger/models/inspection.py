@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from .documented import Described, doc
+from .documented import Described, Paged, doc
 from .fields import Expression, Identifier
 from .requests import RequestModel
 from .sessions import Location
@@ -43,12 +43,8 @@ class AsyncTask(Described):
     is_current: bool = doc("Whether its event loop runs it now.", False, ...)
 
 
-class TaskList(Described):
+class TaskList(Paged):
     tasks: list[AsyncTask] = doc("Tasks of every event loop, unfinished ones first.", None, ...)
-    total: int = doc("How many there are in all.", 2, ...)
-    offset: int = doc("How many were skipped.", 0, ...)
-    limit: int = doc("How many a page has at most.", 100, ...)
-    has_more: bool = doc("Whether there is another page.", False, ...)
 
 
 class FrameSource(Described):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from .documented import Described, doc
+from .documented import Described, Paged, doc
 from .fields import PathText, ShortText, problem
 from .program import (
     ADAPTER,
@@ -237,12 +237,8 @@ class SessionItem(Described):
     parent_session_id: str | None = doc("Of a child: the session of the process that started it.", "sess_a1b2c3d4")
 
 
-class SessionList(Described):
+class SessionList(Paged):
     items: list[SessionItem] = doc("The sessions of this page.", None, ...)
-    total: int = doc("How many there are in all.", 3, ...)
-    offset: int = doc("How many were skipped.", 0, ...)
-    limit: int = doc("How many a page has at most.", 100, ...)
-    has_more: bool = doc("Whether there is another page.", False, ...)
 
 
 class SessionDeleted(Described):

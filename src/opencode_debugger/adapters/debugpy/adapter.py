@@ -153,10 +153,7 @@ class DebugpyAdapter(Looking, Offered):
     async def check_launch(self, spec: LaunchSpec) -> None:
         """Everything that can be known before the program starts."""
         interpreter = await self._interpreter(spec.interpreter)
-        if spec.kind == "file":
-            await interpreters.check_syntax(spec.target, interpreter)
-        elif spec.kind == "code":
-            await interpreters.check_code(spec.target, interpreter)
+        await interpreters.check_program(spec.kind, spec.target, interpreter)
 
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         interpreter = await self._interpreter(spec.interpreter)

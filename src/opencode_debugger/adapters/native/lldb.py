@@ -7,13 +7,14 @@ import contextlib
 import os
 import re
 import signal
+from pathlib import Path
 from typing import Any
 
 from ..base import AttachSpec, LaunchSpec
 from ..processes import ExitStatus
 from ..watched import Watched
 from . import core_file, elf, lldb_program
-from .lldb_marks import LldbMarks
+from .lldb_marks import LldbMarks, quoted
 from .lldb_stopping import LldbStopping
 from .looking import Frame
 from .process import ERRORS, INPUT, OUTPUT, Helper
@@ -23,6 +24,7 @@ from .talking import GRACE, done
 SETTINGS = (
     "settings set target.inherit-env false",
     "settings set target.process.stop-on-exec false",
+    f"command script import {quoted(str(Path(__file__).with_name('lldb_containers.py')))}",
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
 """Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""

@@ -8,9 +8,10 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import DataBreakpoint
-from .lldb_looking import LldbLooking, short_name
+from .lldb_looking import LldbLooking
 from .lldb_marks import quoted
 from .machine import Machine, Watched, no_code
+from .names import short_name
 
 CREATED = re.compile(r"Watchpoint created: Watchpoint (\d+):")
 DISTANCE = re.compile(r"Summary: .* \+ (\d+)(?: at .*)?$", re.MULTILINE)

@@ -26,6 +26,7 @@ from ..rows import (
     watched_row,
     within,
 )
+from .names import short_name
 from .talking import Talking
 
 MOST_FRAMES = 500
@@ -128,7 +129,7 @@ class Looking(Talking, FilesOnly):
             is_known = path.startswith("/")
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
-                "name": frame["name"] or frame.get("instructionPointerReference") or "??",
+                "name": short_name(frame["name"]) or frame.get("instructionPointerReference") or "??",
                 "line": frame["line"] if is_known else 0,
                 "column": frame["column"] or 1,
                 "source": {"path": path} if is_known else None,

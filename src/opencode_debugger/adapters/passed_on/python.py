@@ -38,10 +38,7 @@ class PythonPassedOn(PassedOn):
 
     async def check_launch(self, spec: LaunchSpec) -> None:
         interpreter = await interpreters.identify(spec.interpreter)
-        if spec.kind == "file":
-            await interpreters.check_syntax(spec.target, interpreter)
-        elif spec.kind == "code":
-            await interpreters.check_code(spec.target, interpreter)
+        await interpreters.check_program(spec.kind, spec.target, interpreter)
 
     async def _start(self, spec: LaunchSpec) -> None:
         """Its debugger calls us, and runs nothing before a client has told it to."""

@@ -110,7 +110,7 @@ def _is_met(rule: Json) -> bool:
     here = gdb.newest_frame()
     try:
         here.older().select()
-        return bool(gdb.parse_and_eval(rule["condition"]))
+        return bool(looking.parse(rule["condition"]))
     except Exception as error:
         tell("condition_error", number=rule["number"], error=str(error), of_exception=True)
         return True
