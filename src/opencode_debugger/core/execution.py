@@ -329,10 +329,10 @@ class Execution:
         answer = await self._reporter.report(shown, fields, budget)
         if timed_out:
             answer["timed_out"] = True
-            if children := answer.get("paused_children"):
-                answer["message"] = CHILD_PAUSED % (children[0], children[0])
-            elif answer["status"] == State.RUNNING and "waiting_for_input" not in answer:
-                answer["message"] = STILL_RUNNING
+        if seconds and (children := answer.get("paused_children")):
+            answer["message"] = CHILD_PAUSED % (children[0], children[0])
+        elif timed_out and answer["status"] == State.RUNNING and "waiting_for_input" not in answer:
+            answer["message"] = STILL_RUNNING
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:
             does = "has ended" if run.thread_ended else "runs"
             answer["message"] = f"Thread {run.thread_id} {does}; this is thread {answer['thread_id']}, which is halted"

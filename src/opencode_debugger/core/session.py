@@ -75,6 +75,7 @@ class Session:
         self.debuggee.on_ended = self._ended
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
+        self.input.child_has_stopped = lambda: self.family.has_news(self)
         reporter.has_free_children = lambda: self.family.has_free_children(self)
 
     def _make_adapter(self, name: str) -> Adapter:
