@@ -58,7 +58,7 @@ def test_words_of_other_debuggers_lead_to_our_calls(door: Door, method: str, wor
             "",
             {"script": "a.py"},
             "script",
-            "Unknown field 'script'. It belongs to POST /api/v1/sessions/{id}/launch, after this call",
+            "What runs, and how, is said by POST /sessions/{id}/launch, after this call: give script there",
         ),
     ],
 )
@@ -168,6 +168,9 @@ def test_all_breakpoints_go_at_once_also_for_the_next_session(api: Api, program:
     with api.session(project_root=str(path.parent)) as session:
         session.break_at(path, 2, 4)
         session.post("/breakpoints", {"function": "f"})
+    answer = api.post("/sessions", {"project_root": str(path.parent)})
+    assert answer["message"].startswith("3 breakpoints of this project were restored")
+    with Session(api, answer["session_id"]) as session:
         session.launch(path, wait=20)
         removed = session.delete("/breakpoints")
         assert [each["id"] for each in removed["removed"]] == ["bp_1", "bp_2", "bp_3"]
