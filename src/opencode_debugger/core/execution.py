@@ -30,6 +30,7 @@ CHILD_PAUSED = (
     "A process that it started is paused, and it may be waiting for that one: GET /sessions/%s/report shows it, "
     "POST /sessions/%s/continue lets it run."
 )
+NO_NEWLINE = "What was sent does not end with a newline: the program may be waiting for the rest of its line"
 Wait = float | bool | None
 """seconds; True for the default time, False for none, None for what is usual for the operation"""
 
@@ -204,6 +205,8 @@ class Execution:
         answer = {"status": str(self._debuggee.state)}
         if self.seconds(wait, 0):
             answer = await self.report(wait, fields, budget)
+        if "waiting_for_input" in answer and input and not input.endswith("\n"):
+            answer["message"] = NO_NEWLINE
         return {**answer, "accepted": accepted, "pending": self._input.pending, "eof": eof}
 
     def seconds(self, wait: Wait, usual: float) -> float:
@@ -234,10 +237,10 @@ class Execution:
         answer = await self._reporter.report(shown, fields, budget)
         if timed_out:
             answer["timed_out"] = True
-            if children := answer.get("paused_children"):
-                answer["message"] = CHILD_PAUSED % (children[0], children[0])
-            elif answer["status"] == State.RUNNING and "waiting_for_input" not in answer:
-                answer["message"] = STILL_RUNNING
+        if seconds and (children := answer.get("paused_children")):
+            answer["message"] = CHILD_PAUSED % (children[0], children[0])
+        elif timed_out and answer["status"] == State.RUNNING and "waiting_for_input" not in answer:
+            answer["message"] = STILL_RUNNING
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:
             does = "has ended" if run.thread_ended else "runs"
             answer["message"] = f"Thread {run.thread_id} {does}; this is thread {answer['thread_id']}, which is halted"

@@ -151,4 +151,20 @@ def _find_script(script: str, folder: str) -> str:
     if os.path.isfile(path):
         return path
     what = "is a directory, not a script" if os.path.isdir(path) else "does not exist"
-    raise RelayError("LAUNCH_SCRIPT_NOT_FOUND", f"Script {path} {what}", script=script, path=path)
+    raise RelayError(
+        "LAUNCH_SCRIPT_NOT_FOUND", f"Script {path} {what}", script=script, path=path, **_advice(script, folder)
+    )
+
+
+def _advice(script: str, folder: str) -> dict[str, str]:
+    """A command line where a file is expected, or a module."""
+    first, *others = script.split() or [""]
+    if others and first.startswith("python"):
+        return {
+            "suggestion": "Give only the file as script, and what follows it as args; python_path is the interpreter"
+        }
+    if others and os.path.isfile(os.path.join(folder, first)):
+        return {"suggestion": f'Give arguments apart: {{"script": "{first}", "args": [...]}}'}
+    if script.isidentifier():
+        return {"suggestion": f'Give an existing script; what runs as `python -m {script}` is {{"module": "{script}"}}'}
+    return {}

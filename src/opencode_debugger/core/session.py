@@ -79,6 +79,7 @@ class Session:
         self.debuggee.on_ended = self._ended
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
+        self.input.child_has_stopped = lambda: self.family.has_news(self)
         reporter.has_free_children = lambda: self.family.has_free_children(self)
 
     def _make_adapter(self, name: str) -> Adapter:
@@ -111,6 +112,7 @@ class Session:
             "set_breakpoints": self.placement.put,
             "list_breakpoints": self.placement.listed,
             "remove_breakpoint": self.placement.remove,
+            "clear_breakpoints": self.placement.clear,
             "change_breakpoint": self.placement.change,
             "apply_breakpoints": self.placement.apply,
             "set_exception_breakpoint": self.placement.exceptions.put,

@@ -228,6 +228,16 @@ class BreakpointList(Described):
     total: int = doc("How many there are.", 5, ...)
 
 
+class BreakpointGone(Described):
+    id: str = doc("Identifier it had.", "bp_1", ...)
+    line: int | None = doc("Line it was on; null if it was on a function.", 42)
+
+
+class BreakpointsRemoved(Described):
+    deleted: bool = doc("Always true.", True, ...)
+    removed: list[BreakpointGone] = doc("Those that were removed.", None, ...)
+
+
 class BreakpointRemoved(Described):
     id: str = doc("Identifier of the removed breakpoint.", "bp_1", ...)
     deleted: bool = doc("Always true.", True, ...)

@@ -78,17 +78,8 @@ ROUTES: dict[str, str] = {
 }
 """the last part of a session's path"""
 
-OF_LAUNCH = frozenset({"script", "module", "code", "args", "env", "cwd", "wait", "stop_on_exception"})
-
 
 def field(name: str, known: Sequence[str]) -> str | None:
     """The name of ours that was meant, if that can be told."""
     meant = [other for other in FIELDS.get(name.lower(), ()) if other in known]
     return next(iter(meant or get_close_matches(name, known, n=1)), None)
-
-
-def elsewhere(name: str, known: Sequence[str]) -> str:
-    """Where a field belongs that was sent when a session is created."""
-    if name in OF_LAUNCH and "restore_breakpoints" in known:
-        return ". It belongs to POST /api/v1/sessions/{id}/launch, after this call"
-    return ""

@@ -91,7 +91,7 @@ def refused_field(body_model: Any, path: Sequence[int | str]) -> str | None:
 
 def unknown_field(name: str, known: list[str]) -> str:
     others = f". Known fields: {', '.join(known)}" if known else ". It takes no fields"
-    return f"Unknown field '{name[:MAX_NAME]}'{meant.elsewhere(name, known) or did_you_mean(name, known) or others}"
+    return f"Unknown field '{name[:MAX_NAME]}'{did_you_mean(name, known) or others}"
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

@@ -72,12 +72,15 @@ def environment_name(value: str) -> str:
 
 def exception_choice(value: Any) -> Any:
     """Literal alone would take 1 for true and 0 for false."""
-    if not isinstance(value, bool) and value not in ("uncaught", "raised"):
-        raise problem('Must be true, false, "uncaught" or "raised"')
+    if not isinstance(value, bool) and value not in EXCEPTIONS:
+        raise problem('Must be true, false, "uncaught", "raised" or "user_unhandled"')
     return value
 
 
-StopOnException = Annotated[Literal[True, False, "uncaught", "raised"], BeforeValidator(exception_choice)]
+EXCEPTIONS = ("uncaught", "raised", "user_unhandled")
+StopOnException = Annotated[
+    Literal[True, False, "uncaught", "raised", "user_unhandled"], BeforeValidator(exception_choice)
+]
 EnvironmentName = Annotated[str, Field(max_length=1000), AfterValidator(environment_name)]
 
 
@@ -108,6 +111,7 @@ class LaunchRequest(WaitOptions):
         None,
         description="false: never. uncaught: exceptions that nothing will catch. raised: each exception once, where it "
         "first reaches the program's own code, but not what libraries raise and handle among themselves. true: both. "
+        "user_unhandled: those that leave the program's own code for a library's, as in a test that fails. "
         "Left out: uncaught, or, if exception-breakpoints were set, only those.",
     )
     console: Literal["internalConsole", "integratedTerminal", "externalTerminal"] = Field(

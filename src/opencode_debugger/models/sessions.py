@@ -73,6 +73,11 @@ class CreateSessionRequest(RequestModel):
                 raise problem('Goes with "mode": "attach"', name)
         return self
 
+    refused: ClassVar[dict[str, str]] = {
+        name: f"What runs, and how, is said by POST /sessions/{{id}}/launch, after this call: give {name} there"
+        for name in ("script", "module", "code", "args", "env", "cwd", "wait", "stop_on_exception")
+    }
+
     def params(self) -> dict[str, Any]:
         given = super().params()
         if self.mode == "launch":
@@ -190,6 +195,7 @@ class SessionCreated(Described):
     created_at: str = doc("When it was created.", "2026-01-13T10:30:00.000Z", ...)
     expires_at: str | None = doc("When it expires unless something happens.", "2026-01-13T11:30:00.000Z")
     config: SessionConfig | None = doc("Settings of the session.")
+    message: str | None = doc("That breakpoints of its project were restored.")
     breakpoint_count: int = doc("How many breakpoints there are; some may be restored ones.", 3)
 
 

@@ -8,7 +8,9 @@ import msgspec
 
 from ..persistence.breakpoints import BreakpointStore, definition_of
 
-CHANGES = frozenset({"set_breakpoints", "remove_breakpoint", "change_breakpoint", "apply_breakpoints"})
+CHANGES = frozenset(
+    {"set_breakpoints", "remove_breakpoint", "clear_breakpoints", "change_breakpoint", "apply_breakpoints"}
+)
 
 
 async def follow(store: BreakpointStore, root: str | None, operation: str, answer: bytes) -> None:
@@ -19,8 +21,8 @@ async def follow(store: BreakpointStore, root: str | None, operation: str, answe
 
 def _follow(store: BreakpointStore, root: str, operation: str, answer: bytes) -> None:
     said = msgspec.json.decode(answer)
-    if operation == "remove_breakpoint":
-        store.remove(root, [definition_of(said)])
+    if operation in ("remove_breakpoint", "clear_breakpoints"):
+        store.remove(root, [definition_of(gone) for gone in said.get("removed", [said])])
         return
     if operation == "change_breakpoint":
         if said.get("moved_from"):

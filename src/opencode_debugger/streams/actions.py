@@ -138,6 +138,7 @@ ACTIONS: dict[str, Action] = {
     "list_breakpoints": Action(queries.BreakpointQuery),
     "change_breakpoint": Action(breakpoints.ChangeBreakpointRequest, BREAKPOINT),
     "remove_breakpoint": Action(Nothing, BREAKPOINT),
+    "clear_breakpoints": Action(),
     "set_exception_breakpoint": Action(exception_breakpoints.ExceptionBreakpointRequest),
     "list_exception_breakpoints": Action(),
     "remove_exception_breakpoints": Action(Nothing, Id("breakpoint_id", is_required=False, param="id")),

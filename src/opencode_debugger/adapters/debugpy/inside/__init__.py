@@ -20,6 +20,7 @@ from . import (
     interrupts,
     joining,
     leaving,
+    overflow,
     passed,
     raised,
     returned,
@@ -51,7 +52,7 @@ def prepare() -> None:
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     stops.install(on_resume=_resumed)
-    for mend in (passed, raised, wire, forks, joining, versions, tasks, travel):
+    for mend in (passed, raised, overflow, wire, forks, joining, versions, tasks, travel):
         mend.install()
     spawning.install(send, send_now)
     functions.install(send)
