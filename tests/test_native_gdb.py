@@ -141,6 +141,7 @@ def test_a_condition_that_fails_at_run_time_stops_and_says_so(session: Session, 
     stop = launch(session, trouble)
     assert here(stop) == ("twice", trouble.line("twice"))
     assert "Cannot access memory at address 0x0" in stop["note"]
+    assert session.get("/breakpoints")["breakpoints"][0]["hit_count"] == 1
 
 
 def test_breakpoints_in_a_library_bind_when_it_is_loaded(session: Session, build: Builder) -> None:

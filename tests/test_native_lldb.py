@@ -118,6 +118,24 @@ def test_values_are_paged_set_and_refused_in_plain_words(session: Session, build
     assert session.evaluate("*(int *)8")["error"] == "Cannot access the memory that it reads"
 
 
+def test_a_function_in_one_line_is_stopped_in_with_its_parameters(session: Session, build: Builder) -> None:
+    calls = build("calls")
+    session.break_at(calls.source, "halves")
+    (placed,) = session.break_at(calls.source, "half", condition="number == 42")
+    launch(session, calls)
+    stop = session.resume()
+    assert (stop["hit_breakpoint_ids"], session.locals()["number"]) == ([placed["id"]], "42")
+    session.step("out")
+    changed = session.patch(f"/breakpoints/{placed['id']}", {"condition": "number == 43"})
+    assert changed["verified"]
+    stop = session.step("into")
+    assert (stop["stop_reason"], stop["current_location"]["function"]) == ("step", "half")
+    assert session.locals()["number"] == "42"
+    session.step("out")
+    end = session.step("out")  # of main: what called it is not the program's
+    assert (end["status"], end["exit_code"]) == ("terminated", 42)
+
+
 def test_of_breakpoints_at_one_place_those_are_told_whose_conditions_hold(session: Session, build: Builder) -> None:
     tour = build("tour")
     at, first = {"path": str(tour.source)}, tour.line("add") - 1

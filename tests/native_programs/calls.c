@@ -11,6 +11,8 @@ int twice(int number) {
     return number; // @twice
 }
 
+int half(int number) { return number / 2; } // @half
+
 int crashes(int *nowhere) {
     return *nowhere;
 }
@@ -34,6 +36,7 @@ int main(int argc, char **argv) {
     int number = argc; // @first
     number = twice(number); // @second
     number += twice(20);
+    number = half(number) + half(number); // @halves
     printf("%s %d\n", argc > 1 ? argv[1] : "-", number); // @print
     return number;
 }

@@ -14,7 +14,8 @@ from ..base import AttachSpec, LaunchSpec
 from ..processes import ExitStatus
 from ..watched import Watched
 from . import core_file, elf, lldb_program
-from .lldb_marks import LldbMarks, quoted
+from .lldb_marks import LldbMarks
+from .lldb_prologues import quoted
 from .lldb_stopping import LldbStopping
 from .looking import Frame
 from .process import ERRORS, INPUT, OUTPUT, Helper

@@ -25,6 +25,7 @@ INCOMPATIBLE = "from incompatible type"
 NOT_THERE = "Couldn't look up symbols:"
 CRYPTIC = {
     "Couldn't dematerialize a result variable: couldn't read its memory": "Cannot access the memory that it reads",
+    "Interpreter couldn't read from memory": "Cannot access the memory that it reads",
     "Execution was interrupted, reason: internal c++ exception breakpoint(-2)..": "It threw an exception of C++, past "
     "which lldb does not go",
 }
@@ -249,8 +250,8 @@ class LldbLooking(Looking):
 
 def _is_closed(kind: str | None, value: str | None) -> bool:
     """Whether it takes a look inside to tell what it is."""
-    pattern = ADDRESS_ONLY if (kind or "").endswith("&") else SIZE
-    return pattern.fullmatch(value or "") is not None
+    is_referred_to = (kind or "").endswith("&") and ADDRESS_ONLY.fullmatch(value or "")
+    return bool(is_referred_to or SIZE.fullmatch(value or ""))
 
 
 def without_echo(text: str) -> str:

@@ -46,6 +46,7 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
         try:
             stops = self._stops()
         except Exception as error:
+            self.hits += 1
             tell("condition_error", number=self.wish["number"], error=str(error))
             stops = True
         if stops:

@@ -34,9 +34,11 @@ def signal(place: looking.Place) -> Json:
         info = gdb.parse_and_eval("$_siginfo")
         answer["number"] = int(info["si_signo"])
         code = int(info["si_code"])
+        if answer["number"] not in WITH_ADDRESS or code <= 0:
+            return answer
         if code == FROM_THE_KERNEL:
             answer["address"] = ""
-        elif answer["number"] in WITH_ADDRESS and code > 0:
+        else:
             answer["address"] = hex(int(info["_sifields"]["_sigfault"]["si_addr"]))
     except Exception:
         return answer
