@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ..adapters.base import LaunchSpec
 from ..adapters.debugpy.environments import ACTIVATED, activation, find_environment, import_paths, interpreter_of
@@ -156,7 +157,7 @@ def _find_script(script: str, folder: str) -> str:
     )
 
 
-def _advice(script: str, folder: str) -> dict[str, str]:
+def _advice(script: str, folder: str) -> dict[str, Any]:
     """A command line where a file is expected, or a module."""
     first, *others = script.split() or [""]
     if others and first.startswith("python"):
