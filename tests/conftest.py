@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,9 @@ from native import build
 from relays import Api, Relay, Session, left_running
 
 __all__ = ["build"]
+
+# A run in the background of a shell has it ignored, and so would have all that is started here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -173,7 +173,10 @@ def listening(relay: Relay, session: Session) -> Iterator[str]:
             yield found[1]
         finally:
             process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 0
+            try:
+                assert process.wait(20) == 0
+            finally:
+                process.kill()
 
 
 def test_an_editor_attaches_through_a_local_port(relay: Relay, session: Session, program: Callable[..., Path]) -> None:
