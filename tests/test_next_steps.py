@@ -193,3 +193,18 @@ def test_a_failing_test_stops_where_it_fails_with_one_option_of_the_launch(sessi
         module="unittest", args=["test_shop"], cwd=str(path.parent), stop_on_exception="user_unhandled"
     )
     assert (stop["stop_reason"], stop["current_location"]["line"]) == ("exception", 6)
+
+
+def test_the_end_of_a_long_output_is_one_call_away(session: Session, program: Write) -> None:
+    text = "import sys\nfor i in range(3000):\n    print(i)\n    i % 1000 or print('no', i, file=sys.stderr)\n"
+    end = session.launch(program(text))
+    assert {"tail" in each["get"] for each in end["omitted"]} == {True}
+    page = session.get("/output", tail=2, category="stdout")
+    assert [entry["output"][:4] for entry in page["entries"]] == ["2998", "2999"]
+    assert not page["has_more"] and session.get("/output", cursor=page["next_cursor"])["entries"] == []
+    page = session.get("/output", tail=2, category="stderr")
+    assert [entry["output"] for entry in page["entries"]] == ["no 1000\n", "no 2000\n"]
+    assert len(session.get("/output", tail=1000, category="stderr")["entries"]) == 3
+    refusal(400, "INVALID_PARAMETER", session.get, "/output", tail=2, cursor=page["next_cursor"])
+    session.delete("/output")
+    assert session.get("/output", tail=5)["entries"] == []

@@ -311,8 +311,15 @@ class Session:
         return timeout or self.config.limits.evaluate_timeout_seconds
 
     async def output(
-        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
+        self,
+        cursor: str | None = None,
+        limit: int = 100,
+        category: str | None = None,
+        timeout: float = 0,
+        tail: int | None = None,
     ) -> dict[str, Any]:
+        if tail is not None:
+            cursor, limit = self.debuggee.log.tail_of_output(tail, category), tail
         page = await self._page(lambda at: self.debuggee.log.read_output(at, limit, category), cursor, timeout)
         entries = [entry.to_output() for _, entry in page["entries"]]
         return {**page, "entries": entries, **self.family.output_note(self)}
