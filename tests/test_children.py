@@ -415,6 +415,23 @@ def test_a_process_that_replaces_itself_is_followed(session: Session, program: W
     assert ended(session)["exit_code"] == 8
 
 
+def test_a_program_started_again_is_not_taken_for_the_one_that_replaced_itself(
+    session: Session, program: Write, tmp_path: Path
+) -> None:
+    path = program(
+        """
+        import os, sys
+        if not os.path.exists("again"):
+            open("again", "w").close()
+            os.execvp("sleep", ["sleep", "600"])
+        """
+    )
+    session.launch(path, debug_subprocesses=True, cwd=str(tmp_path), wait=20)
+    assert session.get()["reason"].startswith("the process replaced itself (exec) by: ")
+    again = session.post("/restart", {"wait": 20})
+    assert (again["reason"], again["exit_code"]) == ("exited", 0)
+
+
 def test_many_short_children_leave_nothing_behind(relay: Relay, session: Session, program: Write) -> None:
     path = program(
         """

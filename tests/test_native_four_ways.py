@@ -90,6 +90,16 @@ def test_a_crash_is_debugged_to_the_faulting_line_and_variable(
     assert session.output() == "order 7\norder 7 weighs 22\norder 8\n"
 
 
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_traps_and_wild_pointers_are_told_as_what_they_are(session: Session, build: Builder, adapter: str) -> None:
+    trouble = build("trouble")
+    stop = launch(session, trouble, WAYS[adapter], args=["wild"])
+    assert (stop["stop_reason"], stop["exception"]["type"]) == ("exception", "SIGTRAP")
+    stop = session.resume()
+    assert here(stop) == ("main", trouble.line("wild"))
+    assert stop["exception"]["message"] == "Segmentation fault at an address that no memory can have"  # not at 0x0
+
+
 def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dict[str, str]) -> None:
     tour = build("tour")
     path = str(tour.source)

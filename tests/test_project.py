@@ -94,7 +94,8 @@ def test_the_changelog_knows_the_version() -> None:
 
 def test_code_that_runs_inside_any_interpreter_has_no_syntax_newer_than_3_8() -> None:
     adapter = ROOT / "src/opencode_debugger/adapters/debugpy"
-    checked = [*(adapter / "inside").rglob("*.py"), adapter / "lines.py", adapter / "debugpy_launcher.py"]
+    scripts = ("lines", "injected", "debugpy_launcher", "child_debugpy_launcher")
+    checked = [*(adapter / "inside").rglob("*.py"), *(adapter / f"{name}.py" for name in scripts)]
     script = "import ast, sys; [ast.parse(open(p).read(), p, feature_version=(3, 8)) for p in sys.argv[1:]]"
     subprocess.run([sys.executable, "-c", script, *map(str, checked)], check=True)
 

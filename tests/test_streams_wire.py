@@ -187,7 +187,7 @@ def served(relay: StubRelay, folder: Path) -> Iterator[tuple[uvicorn.Server, Rel
 def test_a_reader_that_takes_nothing_is_closed_and_one_that_takes_little_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(wire, "STALLED", 0.5)
+    monkeypatch.setattr(wire, "STALLED", 1.5)
     monkeypatch.setattr(wire, "PARTING", 0.3)
     caplog.set_level(logging.INFO)
     with served(Endless(), tmp_path) as (server, relay, token):
@@ -195,7 +195,7 @@ def test_a_reader_that_takes_nothing_is_closed_and_one_that_takes_little_is_not(
             wait_until(lambda: "WS /sessions/s/logs 1013" in caplog.text)
             wait_until(lambda: not server.server_state.connections)
         with RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096) as slow:
-            deadline = time.monotonic() + 2
+            deadline = time.monotonic() + 3
             while time.monotonic() < deadline:
                 assert slow.frame()[0] == TEXT
                 time.sleep(0.05)
@@ -206,7 +206,7 @@ def test_a_reader_that_takes_nothing_is_closed_and_one_that_takes_little_is_not(
 def test_a_reader_of_server_sent_events_that_takes_nothing_is_cut_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "STALLED", 0.5)
+    monkeypatch.setattr(wire, "STALLED", 1.5)
     with served(Endless(), tmp_path) as (server, relay, _):
         request = f"GET /api/v1/sessions/s/output/stream HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n"
         with socket.create_connection(("127.0.0.1", relay.port)) as connection:
@@ -216,11 +216,24 @@ def test_a_reader_of_server_sent_events_that_takes_nothing_is_cut_off(
             wait_until(lambda: not server.server_state.tasks)
         with socket.create_connection(("127.0.0.1", relay.port)) as connection:
             connection.sendall(request.encode())
-            deadline = time.monotonic() + 2
+            deadline = time.monotonic() + 3
             while time.monotonic() < deadline:
                 assert connection.recv(20_000)
                 time.sleep(0.05)
             assert len(server.server_state.connections) == 1
+
+
+def test_answers_to_pings_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    handle_ping = wire.Wire.handle_ping
+    monkeypatch.setattr(wire.Wire, "handle_ping", lambda self: (handle_ping(self), seen.append(self)))
+    with (
+        served(Quiet(), tmp_path) as (_, relay, token),
+        RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096) as raw,
+    ):
+        raw.socket.sendall(made(PING, b"p" * 125) * 60_000)
+        wait_until(lambda: len(seen) == 60_000)
+        assert seen[0].transport.get_write_buffer_size() < 500_000
 
 
 def test_a_request_that_never_comes_to_its_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

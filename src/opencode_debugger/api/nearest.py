@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 
 from fastapi import FastAPI
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 
 from ..models.meant import ROUTES
 
@@ -26,19 +26,21 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     return sorted(set().union(*matching))
 
 
+def is_websocket(app: FastAPI, path: str) -> bool:
+    streams = (route for route in app.routes if isinstance(route, WebSocketRoute) and not route.path.startswith("/{"))
+    return any(route.path_regex.match(path) for route in streams)
+
+
 def nearest_route(app: FastAPI, method: str, path: str) -> str | None:
-    """The call that was probably meant, with the caller's own ids in it; rather one with the same method."""
+    """The call that was probably meant, with the caller's own ids in it; with the same method if there is one."""
     wanted = in_our_words(path if path.startswith("/api/") else "/api/v1" + path)
-
-    def likeness(route: Route) -> tuple[float, bool]:
-        alike = SequenceMatcher(None, "/".join(wanted), filled_in(route.path, wanted)).ratio()
-        return alike, method in (route.methods or ())
-
-    route = max(routes_of(app), key=likeness)
-    alike, has_method = likeness(route)
-    if alike < ALIKE:
+    offered: dict[str, set[str]] = {}
+    for route in routes_of(app):
+        offered.setdefault(filled_in(route.path, wanted), set()).update(route.methods or ())
+    found = next(iter(get_close_matches("/".join(wanted), offered, 1, ALIKE)), None)
+    if found is None:
         return None
-    return f"{method if has_method else min(route.methods or {method})} {filled_in(route.path, wanted)}"
+    return f"{method if method in offered[found] else min(offered[found])} {found}"
 
 
 def in_our_words(path: str) -> list[str]:

@@ -8,8 +8,8 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
+from ..adapters.peers import is_other_user
 from ..core.session import Session
-from .peers import is_other_user
 
 if TYPE_CHECKING:
     from ..editor.breakpoints import Shared

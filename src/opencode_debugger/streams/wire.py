@@ -91,6 +91,12 @@ class Wire(WebSocketsSansIOProtocol):
             raise Gone
         self.transport.write(data)
 
+    def handle_ping(self) -> None:
+        """Whoever does not read gets no more answers, or they would pile up here."""
+        answer = b"".join(self.conn.data_to_send())
+        if self.writable.is_set():
+            self.transport.write(answer)
+
     # Ending. Closing a transport waits until all is sent, which may be never.
 
     def end(self, code: int, reason: str = "") -> None:

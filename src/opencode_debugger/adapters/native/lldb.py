@@ -159,7 +159,7 @@ class LldbAdapter(LldbStopping):
         """Of a core file, lldb does not know the address."""
         number, address = await super()._signal(place)
         if self._fault is not None and self._fault[0] == number:
-            address = address or self._fault[1]
+            address = self._fault[1] if address is None else address
         return number, address
 
     # The end.

@@ -46,6 +46,7 @@ NO_RESULT = "unknown error"
 """What lldb-dap makes of an expression that has no value."""
 VOID: dict[str, Any] = {"result": "", "type": "void", "variables_reference": 0, "presentation_hint": None}
 SIGNAL = re.compile(r"^signal (\w+)")
+WILD = ": invalid address"
 ADDRESS = re.compile(r"fault address[:=]? (0x[0-9a-f]+)")
 
 
@@ -241,6 +242,8 @@ class LldbLooking(Looking):
         found, address = SIGNAL.match(description), ADDRESS.search(description)
         if found is None or found[1] not in signal.Signals.__members__:
             return None, None
+        if WILD in description:
+            return int(signal.Signals[found[1]]), ""
         return int(signal.Signals[found[1]]), address[1] if address else None
 
 

@@ -36,6 +36,7 @@ MOST_THREADS = 100
 ERROR_LIMIT = 2000
 COMMAND = ">"
 """before a command of the debugger's own in an evaluation"""
+NOWHERE = " at an address that no memory can have"
 SCOPES = ("Locals", "Arguments", "Return", "Globals", "Registers")
 ADVICE = re.compile(r"To change this behavior use\s+\"[^\"]+\"\.|Use \"[^\"]+\"\.")
 """What debuggers tell people who type commands."""
@@ -343,7 +344,7 @@ class Looking(Talking, FilesOnly):
             return None
         name, message = signal_text(number)
         if address is not None:
-            message += f" at address {address}"
+            message += f" at address {address}" if address else NOWHERE
         trace = backtrace(await self._stack(place.thread, MOST_FRAMES))
         return {
             "type": name,
@@ -369,7 +370,7 @@ class Looking(Talking, FilesOnly):
         return await self.exception(frame)
 
     async def _signal(self, place: Frame) -> tuple[int | None, str | None]:
-        """The signal that stopped a thread, and the address that it is about."""
+        """The signal that stopped a thread, and the address that it is about: empty if the processor did not tell."""
         return None, None
 
     # Code.
