@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from relays import Api, Session, line_of, refusal
+from relays import Api, Session, line_of, refusal, wait_until
 from stub_relay import Door, served
 
 Write = Callable[..., Path]
@@ -36,6 +36,11 @@ def door() -> Iterator[Door]:
 def test_words_of_other_debuggers_lead_to_our_calls(door: Door, method: str, word: str, meant: str) -> None:
     error = door.client.request(method, f"{SESSION}/{word}").json()["error"]
     assert f"Did you mean {meant.format(SESSION)}?" in error["details"]["suggestion"]
+
+
+def test_an_id_that_is_missing_is_noticed(door: Door) -> None:
+    error = door.client.post("/api/v1/sessions//launch", json={}).json()["error"]
+    assert "A part of the path is empty" in error["details"]["suggestion"]
 
 
 @pytest.mark.parametrize(
@@ -201,10 +206,19 @@ def test_the_end_of_a_long_output_is_one_call_away(session: Session, program: Wr
     assert {"tail" in each["get"] for each in end["omitted"]} == {True}
     page = session.get("/output", tail=2, category="stdout")
     assert [entry["output"][:4] for entry in page["entries"]] == ["2998", "2999"]
-    assert not page["has_more"] and session.get("/output", cursor=page["next_cursor"])["entries"] == []
+    page = session.get("/output", tail=2)
+    assert len(page["entries"]) == 2 and not page["has_more"]
+    assert session.get("/output", cursor=page["next_cursor"])["entries"] == []
     page = session.get("/output", tail=2, category="stderr")
     assert [entry["output"] for entry in page["entries"]] == ["no 1000\n", "no 2000\n"]
     assert len(session.get("/output", tail=1000, category="stderr")["entries"]) == 3
     refusal(400, "INVALID_PARAMETER", session.get, "/output", tail=2, cursor=page["next_cursor"])
     session.delete("/output")
     assert session.get("/output", tail=5)["entries"] == []
+
+
+def test_a_hanging_event_loop_leads_to_its_tasks(session: Session, program: Write) -> None:
+    path = program("import asyncio\n\nasync def main():\n    await asyncio.Event().wait()\n\nasyncio.run(main())\n")
+    session.launch(path, wait=False)
+    wait_until(lambda: [frame["name"] for frame in session.get("/threads/1/stacktrace")["frames"]][:1] == ["select"])
+    assert "tasks wait for: GET /sessions/{id}/tasks" in session.post("/pause", {"wait": 0.5})["message"]
