@@ -222,3 +222,17 @@ def test_a_hanging_event_loop_leads_to_its_tasks(session: Session, program: Writ
     session.launch(path, wait=False)
     wait_until(lambda: [frame["name"] for frame in session.get("/threads/1/stacktrace")["frames"]][:1] == ["select"])
     assert "tasks wait for: GET /sessions/{id}/tasks" in session.post("/pause", {"wait": 0.5})["message"]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["project/lib/shop.py", "/elsewhere/lib/shop.py", "C:\\project\\lib\\shop.py", "shop.py"]
+)
+def test_a_path_that_leads_nowhere_suggests_the_file_of_the_project(api: Api, tmp_path: Path, wrong: str) -> None:
+    meant = tmp_path / "lib" / "shop.py"
+    meant.parent.mkdir()
+    meant.write_text("x = 1\n")
+    with api.session(project_root=str(tmp_path)) as session:
+        (breakpoint,) = session.post("/breakpoints", {"file": wrong, "line": 1})["breakpoints"]
+        assert (breakpoint["verified"], breakpoint["suggestion"]) == (False, {"path": str(meant)})
+        (breakpoint,) = session.post("/breakpoints", {"file": "lib/none.py", "line": 1})["breakpoints"]
+        assert "suggestion" not in breakpoint
