@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from relays import Api, Session, line_of, refusal
+from relays import Api, Session, line_of, refusal, wait_until
 from stub_relay import Door, served
 
 Write = Callable[..., Path]
@@ -36,6 +36,11 @@ def door() -> Iterator[Door]:
 def test_words_of_other_debuggers_lead_to_our_calls(door: Door, method: str, word: str, meant: str) -> None:
     error = door.client.request(method, f"{SESSION}/{word}").json()["error"]
     assert f"Did you mean {meant.format(SESSION)}?" in error["details"]["suggestion"]
+
+
+def test_an_id_that_is_missing_is_noticed(door: Door) -> None:
+    error = door.client.post("/api/v1/sessions//launch", json={}).json()["error"]
+    assert "A part of the path is empty" in error["details"]["suggestion"]
 
 
 @pytest.mark.parametrize(
@@ -193,3 +198,41 @@ def test_a_failing_test_stops_where_it_fails_with_one_option_of_the_launch(sessi
         module="unittest", args=["test_shop"], cwd=str(path.parent), stop_on_exception="user_unhandled"
     )
     assert (stop["stop_reason"], stop["current_location"]["line"]) == ("exception", 6)
+
+
+def test_the_end_of_a_long_output_is_one_call_away(session: Session, program: Write) -> None:
+    text = "import sys\nfor i in range(3000):\n    print(i)\n    i % 1000 or print('no', i, file=sys.stderr)\n"
+    end = session.launch(program(text))
+    assert {"tail" in each["get"] for each in end["omitted"]} == {True}
+    page = session.get("/output", tail=2, category="stdout")
+    assert [entry["output"][:4] for entry in page["entries"]] == ["2998", "2999"]
+    page = session.get("/output", tail=2)
+    assert len(page["entries"]) == 2 and not page["has_more"]
+    assert session.get("/output", cursor=page["next_cursor"])["entries"] == []
+    page = session.get("/output", tail=2, category="stderr")
+    assert [entry["output"] for entry in page["entries"]] == ["no 1000\n", "no 2000\n"]
+    assert len(session.get("/output", tail=1000, category="stderr")["entries"]) == 3
+    refusal(400, "INVALID_PARAMETER", session.get, "/output", tail=2, cursor=page["next_cursor"])
+    session.delete("/output")
+    assert session.get("/output", tail=5)["entries"] == []
+
+
+def test_a_hanging_event_loop_leads_to_its_tasks(session: Session, program: Write) -> None:
+    path = program("import asyncio\n\nasync def main():\n    await asyncio.Event().wait()\n\nasyncio.run(main())\n")
+    session.launch(path, wait=False)
+    wait_until(lambda: [frame["name"] for frame in session.get("/threads/1/stacktrace")["frames"]][:1] == ["select"])
+    assert "tasks wait for: GET /sessions/{id}/tasks" in session.post("/pause", {"wait": 0.5})["message"]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["project/lib/shop.py", "/elsewhere/lib/shop.py", "C:\\project\\lib\\shop.py", "shop.py"]
+)
+def test_a_path_that_leads_nowhere_suggests_the_file_of_the_project(api: Api, tmp_path: Path, wrong: str) -> None:
+    meant = tmp_path / "lib" / "shop.py"
+    meant.parent.mkdir()
+    meant.write_text("x = 1\n")
+    with api.session(project_root=str(tmp_path)) as session:
+        (breakpoint,) = session.post("/breakpoints", {"file": wrong, "line": 1})["breakpoints"]
+        assert (breakpoint["verified"], breakpoint["suggestion"]) == (False, {"path": str(meant)})
+        (breakpoint,) = session.post("/breakpoints", {"file": "lib/none.py", "line": 1})["breakpoints"]
+        assert "suggestion" not in breakpoint

@@ -51,7 +51,9 @@ async def framework_error(request: Request, error: Exception) -> Response:
 def route_not_found(request: Request) -> RelayError:
     path = request.scope["path"][:200]
     message, details = f"There is no {request.method} {path}", dict[str, Any](path=path)
-    if is_websocket(request.app, path):
+    if "//" in path:
+        details["suggestion"] = "A part of the path is empty: is the variable that should hold the session's id set?"
+    elif is_websocket(request.app, path):
         details["suggestion"] = (
             "This is the address of a WebSocket: open it as one. "
             "GET /api/v1/sessions/{id}/output/stream and events/stream have the same in plain HTTP"

@@ -12,7 +12,7 @@ from typing import Any
 from ..adapters.base import BY_FUNCTION, Adapter, Bound, DebuggerBreakpoint
 from ..adapters.switch import is_python_source
 from ..errors import RelayError
-from . import conditions
+from . import conditions, misplaced
 from .by_text import find_line
 from .source import OPEN, TEXT_LIMIT, LineVerdict, SourceFile, read_lines
 
@@ -174,6 +174,8 @@ class BreakpointTable:
             check_expressions(draft, adapter.check_expression if is_python_source(draft.path) else None)
         for draft in drafts:
             await examine(draft, strict, adapter)
+            if draft.is_pending and self.project_root and (meant := misplaced.meant(draft.path, self.project_root)):
+                draft.suggestion = {"path": meant}
         return drafts
 
     async def _draft(self, item: dict[str, Any], index: int, adapter: Adapter) -> Breakpoint:
@@ -340,6 +342,7 @@ async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
 def file_exists(bp: Breakpoint, strict: bool) -> bool:
     """Until it does, the breakpoint is pending."""
     if os.path.isfile(bp.path):
+        bp.suggestion = None
         return True
     if strict:
         raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)

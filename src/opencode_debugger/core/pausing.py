@@ -19,6 +19,8 @@ from .threads import find_thread, is_paused
 PAUSE_PATIENCE = 2.0
 WHY_PATIENCE = 1.0
 """Seconds for a debugger to take a pause, or to say why there is none."""
+EVENT_LOOP = "/selectors.py"
+"""Where a thread waits whose event loop has nothing to do."""
 BUSY_SHOWN = 5
 """Threads of which a pause that does not come says where they are."""
 WAITS = "The program waits for its input: POST /sessions/{id}/stdin sends it, then it pauses at its next line."
@@ -110,6 +112,8 @@ class Pausing:
         told = [_where(row) for row in busy[:BUSY_SHOWN]]
         if len(busy) > BUSY_SHOWN:
             told.append(f"{len(busy) - BUSY_SHOWN} more threads are busy")
+        if any(str(location(row["top"])["path"]).endswith(EVENT_LOOP) for row in busy):
+            told.append("what asyncio tasks wait for: GET /sessions/{id}/tasks")
         return f"{adapter.busy} {'; '.join(told)}; a stack: GET /sessions/{{id}}/threads/{busy[0]['id']}/stacktrace"
 
 

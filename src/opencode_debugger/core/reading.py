@@ -19,8 +19,15 @@ class Reading:
         """where else there is output"""
 
     async def output(
-        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
+        self,
+        cursor: str | None = None,
+        limit: int = 100,
+        category: str | None = None,
+        timeout: float = 0,
+        tail: int | None = None,
     ) -> dict[str, Any]:
+        if tail is not None:
+            cursor, limit = self._debuggee.log.tail_of_output(tail, category), tail
         page = await self._page(lambda at: self._debuggee.log.read_output(at, limit, category), cursor, timeout)
         entries = [entry.to_output() for _, entry in page["entries"]]
         return {**page, "entries": entries, **self._note()}

@@ -189,7 +189,7 @@ class Reporter:
         if shown:
             report["output"] = shown
         if texts or skipped:
-            _omit(report, f"{len(texts) + skipped} earlier output entries", "GET /sessions/{id}/output")
+            _omit(report, f"{len(texts) + skipped} earlier output entries", GET["output"])
 
 
 def _add_returned(report: dict[str, Any], stop: Stop, answer: dict[str, Any]) -> None:
@@ -248,7 +248,7 @@ def _shortened(exception: dict[str, Any] | None, room: int) -> dict[str, Any] | 
 
 
 GET = {
-    "output": "GET /sessions/{id}/output",
+    "output": "GET /sessions/{id}/output?tail=100",
     "stack": "GET /sessions/{id}/stacktrace",
     "source": "GET /sessions/{id}/source",
     "locals": "GET /sessions/{id}/frames/0/variables",

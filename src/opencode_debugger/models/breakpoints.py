@@ -209,7 +209,8 @@ class Breakpoint(Described):
     source_changed: bool | None = doc("True when its file changed after the program had loaded it.", True)
     message: str | None = doc("Why it is not verified, or more about its line.", "No executable code at line 15")
     suggestion: dict[str, Any] | None = doc(
-        "A line nearby that has code, and its text.", {"line": 16, "text": "return total"}
+        "A line nearby that has code, and its text; for a file that is not there, the path of one that is.",
+        {"line": 16, "text": "return total"},
     )
 
 

@@ -38,7 +38,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "steps": ("count", "max_steps"),
     "since": ("cursor",),
     "after": ("cursor",),
-    "tail": ("limit",),
+    "last": ("tail",),
 }
 """the first of these that the request has"""
 
