@@ -137,6 +137,41 @@ def test_every_other_command_of_the_document(sums: Debugged) -> None:
         assert "exited" not in ide.events
 
 
+def updates_of_step(ide: Ide, kind: str) -> dict[str, str]:
+    """What a step tells to have changed, up to the answer to a question behind it."""
+    ide.send(kind)
+    ide.until("stopped", reason="step")
+    ide.send("getStackTrace")
+    found = {}
+    while (event := ide.next())["event"] != "stackTrace":
+        found[event["data"]["name"]] = event["data"]["value"]
+    return found
+
+
+def test_steps_tell_what_is_new_in_a_function_and_what_changed_in_its_caller(build: Builder) -> None:
+    sums = build("sums")
+    with Ide.of(sums.program) as ide:
+        ide.send("start")
+        ide.until("stopped")
+        for _ in range(2):
+            updates_of_step(ide, "stepOver")
+        inside = updates_of_step(ide, "stepInto")
+        assert {name: inside[name] for name in ("a", "b")} == {"a": "10", "b": "20"}
+        assert updates_of_step(ide, "stepOver") == {"sum": "30"}
+        assert updates_of_step(ide, "stepOver") == {}
+        assert updates_of_step(ide, "stepOver") == {"answer": "30"}
+
+
+def test_steps_tell_what_changed_among_many_variables(program: Write) -> None:
+    many = "".join(f"    v{n} = {n}\n" for n in range(60))
+    path = program(f"def f():\n{many}    last = 1\n    return last\nf()\n")
+    with Ide.of(path) as ide:
+        ide.send("setBreakpoint", file=str(path), line=62)
+        ide.send("start")
+        ide.stopped("breakpoint", 62)
+        assert updates_of_step(ide, "stepOver") == {"last": "1"}
+
+
 def test_start_lets_a_stopped_program_go_on(sums: Debugged) -> None:
     with Ide.of(sums.program) as ide:
         ide.send("start")
@@ -201,6 +236,21 @@ def test_a_line_that_turns_out_to_have_no_machine_code_is_told_after_the_start(b
         ide.send("clearBreakpoint", file=str(sums.source), line=sums.line("declared"))
         ide.until("breakpointCleared")
         ide.refused("setBreakpoint", "No executable code", file=str(sums.source), line=sums.line("declared"))
+
+
+def test_a_program_without_debug_information_says_so(build: Builder) -> None:
+    """And a breakpoint in its source is told at the end to have had no place in it."""
+    bare = build("sums", "-g0")
+    with Ide.of(bare.program) as ide:
+        ide.send("setBreakpoint", file=str(bare.source), line=bare.line("print"))
+        ide.expect("breakpointSet")
+        ide.send("start")
+        ide.expect("started")
+        assert "has no debug information" in ide.expect("error")["message"]
+        ide.expect("output")
+        said = ide.expect("error", command="setBreakpoint")["message"]
+        assert said == f"Breakpoint at {bare.source}:{bare.line('print')}: the program had no code there"
+        ide.expect("exited", exitCode=0)
 
 
 def test_a_syntax_error_is_told_and_may_be_corrected(program: Write) -> None:

@@ -401,8 +401,8 @@ EVENTS: dict[str, Event] = {
             "breakpointSet",
             "A breakpoint is set.",
             (
-                Field("file", "string", "as it was sent", unless="function"),
-                Field("line", "integer", "line, from 1", unless="function"),
+                Field("file", "string", "as it was sent; of a function, its own, if that is known", unless="function"),
+                Field("line", "integer", "line, from 1; of a function, its first, if that is known", unless="function"),
                 Field("id", "integer", "its number, which no other breakpoint has"),
                 FUNCTION,
             ),

@@ -71,6 +71,8 @@ class Door:
         self._following: asyncio.Task[None] | None = None
         self._useless: set[int] = set()
         """numbers of breakpoints of which that was told"""
+        self._bound: set[int] = set()
+        """those that could stop at some time: a library may be gone before the program is"""
         self._items: deque[Item] = deque()
         self._news = asyncio.Event()
         self._is_held = False
@@ -230,11 +232,13 @@ class Door:
     async def tell(self, name: str, /, **data: Any) -> None:
         await self._writer.send(event(name, **data))
 
-    async def tell_useless(self) -> None:
+    async def tell_useless(self, has_ended: bool = False) -> None:
         """Breakpoints that will never stop, each once."""
         for bp in self.require_session().debuggee.breakpoints.all():
-            said = shapes.useless(bp.to_dict())
-            if said is not None and bp.number not in self._useless:
+            if bp.verified:
+                self._bound.add(bp.number)
+            said = shapes.useless(bp.to_dict(), has_ended)
+            if said is not None and bp.number not in self._useless | self._bound:
                 self._useless.add(bp.number)
                 await self.tell("error", message=said, command="setBreakpoint")
 
@@ -249,6 +253,7 @@ class Door:
         if self._following is not None:
             self._following.cancel()
         self._useless.clear()
+        self._bound.clear()
         self._session = Session(config)
         self._following = asyncio.get_running_loop().create_task(Telling(self, self._session).follow())
         self._following.add_done_callback(self._followed)

@@ -161,9 +161,12 @@ class Marks:
         bp = self._marked.get(answer.get("id", 0))
         if bp is None or bp.number in (VISIT, ENTRY):
             return
+        told = self._told.get(bp.number)
+        if told is not None and not told.verified and not answer.get("verified"):
+            return  # what was said of it when it was set tells more
         bound = self._bound(bp, answer)
         (self._elsewhere.add if bound.line not in (None, bp.line) else self._elsewhere.discard)(answer["id"])
-        if bound != self._told.get(bp.number):
+        if bound != told:
             self._told[bp.number] = bound
             self._rebound(bp.number, bound)
 
