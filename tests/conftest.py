@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -13,11 +14,14 @@ from relays import Api, Relay, Session, left_running
 
 __all__ = ["build"]
 
+# A run in the background of a shell has it ignored, and so would have all that is started here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left_running() -> Iterator[None]:
     yield
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while left_running() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert left_running() == []

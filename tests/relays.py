@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import random
 import re
 import socket
 import subprocess
@@ -13,10 +15,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import psutil
+
+T = TypeVar("T")
 
 RUN_MARKER = "TEST_RUN_OF_THE_RELAY"
 RUN_ID = uuid.uuid4().hex
@@ -38,7 +42,8 @@ class Api:
     def __init__(self, base_url: str, token: str | None = None) -> None:
         self.base_url = base_url
         headers = {"Authorization": f"Bearer {token}"} if token else None
-        self.http = httpx2.Client(base_url=base_url, timeout=60, headers=headers)
+        # Without certificates to load a client is made in no time.
+        self.http = httpx2.Client(base_url=base_url, timeout=60, headers=headers, verify=False)
 
     def __enter__(self) -> Api:
         return self
@@ -169,6 +174,12 @@ def meanwhile(session: Session, call: Callable[[Session], Any]) -> Iterator[Futu
         yield pool.submit(call, Session(api, session.id))
 
 
+def busy_until(go: Path) -> str:
+    """An expression that prints `begun` and takes until there is such a file."""
+    nap, is_there = "__import__('time').sleep(0.01)", f"lambda: __import__('os').path.exists({str(go)!r})"
+    return f"print('begun', flush=True), [{nap} for _ in iter({is_there}, True)] and 'done'"
+
+
 def line_of(path: Path, line: int | str) -> int:
     """A line number, or the number of the line that ends in `# @name` (in C: `// @name`)."""
     if isinstance(line, int):
@@ -188,10 +199,26 @@ def pythons(*versions: str) -> dict[str, Path]:
     return found or {own: Path(sys.executable)}
 
 
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+PORTS = itertools.count(random.randrange(10_000, 20_000, 8) + WORKER % 8, 8)
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """For whoever binds it later: below those that the system hands out itself, and of this worker only."""
+    for port in PORTS:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("there is always one more")
+
+
+def wait_until(what: Callable[[], T], seconds: float = 30) -> T:
+    """Its first true value; patient, for the machine may be busy."""
+    deadline = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+    return found
 
 
 class Relay:
@@ -203,7 +230,7 @@ class Relay:
         self.settings = {"max_sessions": 100, **settings}
         self.log = data_dir.parent / f"relay-{self.port}.log"
         self.process: subprocess.Popen[bytes] | None = None
-        self.is_up = lambda: httpx2.get(f"{self.base_url}/health").status_code == 200
+        self.is_up = lambda: httpx2.get(f"{self.base_url}/health", verify=False).status_code == 200
 
     @property
     def base_url(self) -> str:
@@ -216,7 +243,7 @@ class Relay:
         with open(self.log, "ab") as log:
             env = {**os.environ, **names, RUN_MARKER: RUN_ID}
             self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 break

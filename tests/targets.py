@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from relays import RUN_ID, RUN_MARKER, free_port
-
-T = TypeVar("T")
 
 
 class Target:
@@ -74,14 +71,6 @@ def listening(script: Path, *args: str) -> Iterator[tuple[Target, int]]:
         yield target, port
     finally:
         target.end()
-
-
-def wait_until(what: Callable[[], T], seconds: float = 10) -> T:
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-    return found
 
 
 def stopped(session: Any, seconds: float = 10) -> Any:

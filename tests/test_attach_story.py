@@ -12,8 +12,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from relays import Api, Relay, Session, free_port, line_of
-from targets import Target, wait_until
+from relays import Api, Relay, Session, free_port, line_of, wait_until
+from targets import Target
 
 Write = Callable[..., Path]
 

@@ -388,7 +388,7 @@ def test_the_program_ends_however_its_debugger_takes_it(session: Session, tour: 
     end = session.post("/terminate")
 
     assert (end["status"], end["reason"]) == ("terminated", "terminated")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert not psutil.pid_exists(pid)
     assert session.output("stderr") == ""
     if how == "crash":
@@ -466,7 +466,7 @@ def test_slow_debuggers_half_lines_and_garbage_change_nothing(session: Session, 
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """A relay that does not wait long, and has its EZ debugger from the settings."""
     folder = tmp_path_factory.mktemp("hasty") / "data"
-    relay = Relay(folder, ez_path=STAND_IN, dap_timeout_seconds=1, dap_launch_timeout_seconds=1.5).start()
+    relay = Relay(folder, ez_path=STAND_IN, dap_timeout_seconds=2, dap_launch_timeout_seconds=5).start()
     with Api(relay.base_url) as api:
         yield api
     assert relay.stop() == 0

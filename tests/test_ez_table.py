@@ -110,6 +110,7 @@ def test_whatever_is_held_against_the_table_gets_an_answer(message: object) -> N
 # Lines.
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=20).filter(lambda line: b"\n" not in line), max_size=10), st.integers(1, 7))
 def test_lines_come_back_whole_however_they_are_cut(lines: list[bytes], size: int) -> None:
     data = b"".join(line + b"\n" for line in lines) + b"half"
@@ -135,6 +136,7 @@ def test_halves_of_characters_are_written_as_escapes() -> None:
     assert json.loads(line)["data"]["file"] == "/tmp/\udcff.py"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=50))
 def test_what_is_no_json_is_told_in_one_line(line: bytes) -> None:
     try:

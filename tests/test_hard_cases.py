@@ -14,26 +14,19 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, ApiError, Relay, Session, line_of, meanwhile, refusal
+from relays import Api, ApiError, Relay, Session, line_of, meanwhile, refusal, wait_until
 
 Write = Callable[..., Path]
 
 
 @pytest.fixture
 def slow(tmp_path: Path) -> dict[str, str]:
-    """An environment in which Python takes a second to start."""
+    """An environment in which Python starts when it may: when GATE is there."""
     folder = tmp_path / "slow"
     folder.mkdir()
-    (folder / "sitecustomize.py").write_text("import time\ntime.sleep(1)\n")
-    return {"PYTHONPATH": str(folder)}
-
-
-def eventually(what: Callable[[], Any], seconds: float = 10) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
-    return found
+    wait = "import os, time\nwhile not os.path.exists(os.environ['GATE']): time.sleep(0.01)\n"
+    (folder / "sitecustomize.py").write_text(wait)
+    return {"PYTHONPATH": str(folder), "GATE": str(tmp_path / "gate")}
 
 
 def call_back_port(runner: psutil.Process) -> int | None:
@@ -74,17 +67,18 @@ def test_strangers_on_the_call_back_port_change_and_delay_nothing(
     path = program("import time\nprint('real line')\ntime.sleep(0.2)\nanswer = 42  # @stop\n")
     session.break_at(path, "stop")
     runner = relay.runner_of(session)
-    started = time.monotonic()
     with ExitStack() as strangers, meanwhile(session, lambda own: own.launch(path, env=slow)) as launch:
-        port = eventually(lambda: call_back_port(runner))
+        port = wait_until(lambda: call_back_port(runner))
         for _ in range(5):
             strangers.enter_context(socket.create_connection(("127.0.0.1", port)))
         for forged in FORGED:
             stranger = strangers.enter_context(socket.create_connection(("127.0.0.1", port)))
             stranger.sendall(forged)
         assert session.get()["status"] == "launching"
+        started = time.monotonic()
+        Path(slow["GATE"]).touch()
         stop = launch.result(timeout=20)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     assert (stop["status"], stop["current_location"]["line"]) == ("paused", line_of(path, "stop"))
     assert len(session.events("stopped")) == 1
     assert session.resume()["exit_code"] == 0
@@ -108,11 +102,17 @@ def test_breakpoints_set_and_removed_during_a_launch_take_effect(
     (late,) = session.break_at(path, "late")
     runner = relay.runner_of(session)
     with meanwhile(session, lambda own: own.launch(path, env=slow)) as launch:
-        eventually(lambda: call_back_port(runner))
+        wait_until(lambda: call_back_port(runner))
         assert session.get()["status"] == "launching"
-        with meanwhile(session, lambda own: own.delete(f"/breakpoints/{late['id']}")) as removal:
-            (early,) = session.break_at(path, "early", condition="number >= 50")
+        removing = meanwhile(session, lambda own: own.delete(f"/breakpoints/{late['id']}"))
+        setting = meanwhile(session, lambda own: own.break_at(path, "early", condition="number >= 50"))
+        with removing as removal, setting as addition:
+            for call in (removal, addition):
+                with pytest.raises(TimeoutError):
+                    call.result(timeout=0.2)  # it waits for the debugger
+            Path(slow["GATE"]).touch()
             assert removal.result()["deleted"]
+            (early,) = addition.result()
         stop = launch.result(timeout=20)
     assert stop["hit_breakpoint_ids"] == [early["id"]]
     assert session.evaluate("number")["result"] == "50"
@@ -125,6 +125,8 @@ def test_of_several_launches_at_once_one_is_done(session: Session, slow: dict[st
     path = program("print('once')\n")
     with ExitStack() as clients:
         calls = [clients.enter_context(meanwhile(session, lambda own: own.launch(path, env=slow))) for _ in range(4)]
+        wait_until(lambda: sum(call.done() for call in calls) == 3)
+        Path(slow["GATE"]).touch()
         errors = [error for call in calls if (error := call.exception(timeout=20))]
         ends = [call.result() for call in calls if call.exception() is None]
     assert [end["exit_code"] for end in ends] == [0]
@@ -226,7 +228,7 @@ def test_thirty_megabytes_come_in_pages_and_nobody_waits_for_them(api: Api, sess
             is_read = True
         slowest = health.result()
     assert pages > 20
-    assert slowest < 1
+    assert slowest < 5
 
 
 def test_a_log_message_of_a_huge_value_is_cut(session: Session, program: Write) -> None:
@@ -279,22 +281,22 @@ def test_in_a_generator_a_local_hides_the_global_of_its_name(session: Session, p
 def test_a_session_lasts_while_somebody_waits_and_then_its_time_is_up(tmp_path: Path, program: Write) -> None:
     """Idle time does not run during a call; age does, and is given as the reason of the program's end."""
     (tmp_path / "own").mkdir()
-    limits = {"session_timeout_seconds": 1, "session_max_lifetime_seconds": 5}
+    limits = {"session_timeout_seconds": 2, "session_max_lifetime_seconds": 8}
     relay = Relay(tmp_path / "own" / "data", **limits).start()
     try:
         with Api(relay.base_url) as api:
             path = program("import time\ntime.sleep(600)\n")
-            session = api.session()
-            assert session.launch(path, wait=False)["status"] == "running"
             paused = api.session()
             paused.launch(path, stop_on_entry=True)
-            waiting = session.get("/report", wait=2.5)
+            session = api.session()
+            assert session.launch(path, wait=False)["status"] == "running"
+            waiting = session.get("/report", wait=3.5)
             assert (waiting["status"], waiting["timed_out"]) == ("running", True)
             expired = refusal(410, "SESSION_EXPIRED", paused.get)
             assert (expired.details["last_status"], expired.details["reason"]) == ("paused", "timeout")
             end = session.get("/report", wait=20)
             assert (end["status"], end["reason"]) == ("terminated", "timeout")
-            eventually(lambda: _is_expired(session))
+            wait_until(lambda: _is_expired(session))
     finally:
         assert relay.stop() == 0
 
@@ -377,10 +379,10 @@ def test_orphans_are_reaped_and_what_is_left_behind_ends_with_the_program(
     left = [int(pid) for pid in session.output().split()[1:]]
     assert [gone(pid) for pid in left] == [False, False]
     runner = relay.runner_of(session)
-    zombies = eventually(lambda: not [c for c in runner.children() if c.status() == psutil.STATUS_ZOMBIE], 8)
+    zombies = wait_until(lambda: not [c for c in runner.children() if c.status() == psutil.STATUS_ZOMBIE])
     assert zombies is True
     assert session.resume()["exit_code"] == 0
-    eventually(lambda: all(gone(pid) for pid in left), 5)
+    wait_until(lambda: all(gone(pid) for pid in left))
     assert session.get()["status"] == "terminated"
 
 
@@ -393,7 +395,7 @@ def test_a_hung_runner_is_ended_and_holds_up_no_other_session(relay: Relay, api:
     try:
         started = time.monotonic()
         listed = {row["session_id"]: row["status"] for row in api.get("/sessions", limit=100)["items"]}
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 15
         assert listed[hung.id] == "failed"
         with meanwhile(hung, lambda own: own.delete(force="true")) as deletion:
             with api.session() as other:
@@ -403,7 +405,7 @@ def test_a_hung_runner_is_ended_and_holds_up_no_other_session(relay: Relay, api:
                     assert stop["current_location"]["line"] == line_of(path, "stop")
                     stop = other.resume()
                 assert stop["exit_code"] == 0
-            assert time.monotonic() - started < 10
+            assert time.monotonic() - started < 30
             assert deletion.result(timeout=40)["deleted"]
         assert gone(runner.pid)
         assert gone(pid)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from relays import Api, ApiError, Session, free_port, line_of, meanwhile, pythons, refusal
+from relays import Api, ApiError, Session, busy_until, free_port, line_of, meanwhile, pythons, refusal
 
 PYTHONS = pythons("3.11", "3.13")
 Write = Callable[..., Path]
@@ -332,10 +332,12 @@ def test_an_exception_whose_text_needs_a_lock_of_a_halted_thread_is_reported(deb
 def test_an_evaluate_that_was_given_up_never_runs_later(debugged: Session, program: Write) -> None:
     path = program(LOOP)
     paused_in(debugged, path)
-    with meanwhile(debugged, lambda own: own.evaluate("print('begun'), time.sleep(1.2)")) as first:
+    go = path.with_name("go")
+    with meanwhile(debugged, lambda own: own.evaluate(busy_until(go), timeout=60)) as first:
         debugged.wait_for_output("begun")
         refusal(504, "DEBUGPY_TIMEOUT", debugged.evaluate, "log.append(number)", timeout=0.2)
-        assert "error" not in first.result()
+        go.touch()
+        assert first.result()["result"] == "(None, 'done')"
     assert debugged.resume()["current_location"]["line"] == line_of(path, "stop")
     assert debugged.evaluate("log, number")["result"] == "([], 1)"
 
@@ -345,19 +347,21 @@ def test_evaluates_in_the_queue_are_dropped_when_another_client_continues(debugg
     paused_in(debugged, path)
     for stops in range(1, 4):
         with ExitStack() as clients:
-            begun = f"print('begun {stops}'), time.sleep(1.5)"
-            calls = [clients.enter_context(meanwhile(debugged, lambda own, text=begun: own.evaluate(text)))]
-            debugged.wait_for_output(f"begun {stops}\n")
+            go = path.with_name(f"go {stops}")
+            busy = meanwhile(debugged, lambda own, go=go: own.evaluate(busy_until(go), timeout=60))
+            calls = [clients.enter_context(busy)]
+            debugged.wait_for_output("begun\n" * stops)
             queued = [meanwhile(debugged, lambda own: own.evaluate("log.append(number)")) for _ in range(6)]
             calls += [clients.enter_context(client) for client in queued]
             with pytest.raises(TimeoutError):
                 calls[-1].result(timeout=0.2)
-            stop = debugged.resume()
-            assert stop["current_location"]["line"] == line_of(path, "stop")
+            resumed = clients.enter_context(meanwhile(debugged, lambda own: own.resume()))
             for call in calls:
-                error = call.exception(timeout=10)
+                error = call.exception(timeout=20)
                 assert isinstance(error, ApiError)
                 assert (error.status, error.code) == (404, "FRAME_NOT_FOUND")
+            go.touch()
+            assert resumed.result(timeout=20)["current_location"]["line"] == line_of(path, "stop")
         assert debugged.evaluate("log, number")["result"] == f"([], {stops})"
     assert debugged.resume()["exit_code"] == 0
     assert debugged.output().splitlines()[-1] == "[]"
@@ -369,16 +373,16 @@ def test_an_evaluation_in_a_busy_thread_holds_up_nobody(debugged: Session, progr
     sleeper = thread_named(debugged, "sleeper")
     stack = debugged.get("/stacktrace", thread_id=sleeper)["frames"]
     frame = next(row["id"] for row in stack if row["name"] == "nap")
-    slow = "print('begun'), time.sleep(1.5), 'slept'"
-    with meanwhile(debugged, lambda own: own.evaluate(slow, thread_id=sleeper, frame_id=frame, timeout=8)) as call:
+    go = path.with_name("go")
+    where = {"thread_id": sleeper, "frame_id": frame, "timeout": 60}
+    with meanwhile(debugged, lambda own: own.evaluate(busy_until(go), **where)) as call:
         debugged.wait_for_output("begun")
-        started = time.monotonic()
         (row,) = debugged.break_at(path, "stop", condition="number == 2")
         assert debugged.evaluate("number + 1")["result"] == "1"
-        assert time.monotonic() - started < 0.8
         assert not call.done()
         assert row["verified"]
-        assert "slept" in (call.result()["result"] or ""), call.result()
+        go.touch()
+        assert call.result()["result"] == "(None, 'done')"
     refusal(504, "DEBUGPY_TIMEOUT", debugged.evaluate, "time.sleep(60)", thread_id=sleeper, frame_id=frame, timeout=0.2)
     debugged.resume()
     assert debugged.evaluate("number")["result"] == "2"

@@ -90,6 +90,16 @@ def test_a_crash_is_debugged_to_the_faulting_line_and_variable(
     assert session.output() == "order 7\norder 7 weighs 22\norder 8\n"
 
 
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_traps_and_wild_pointers_are_told_as_what_they_are(session: Session, build: Builder, adapter: str) -> None:
+    trouble = build("trouble")
+    stop = launch(session, trouble, WAYS[adapter], args=["wild"])
+    assert (stop["stop_reason"], stop["exception"]["type"]) == ("exception", "SIGTRAP")
+    stop = session.resume()
+    assert here(stop) == ("main", trouble.line("wild"))
+    assert stop["exception"]["message"] == "Segmentation fault at an address that no memory can have"  # not at 0x0
+
+
 def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dict[str, str]) -> None:
     tour = build("tour")
     path = str(tour.source)
@@ -201,6 +211,15 @@ def test_classes_containers_and_exceptions_of_cpp(session: Session, build: Build
     assert re.search(r'"bad".*1.*"good".*2', values["seen"])
     assert values["area"] == "13"
     assert list(children(session, row_of(session, "sides")).values()) == ["2", "3", "-1"]
+    assert re.search(r'7.*"seven"', values["words"])
+    assert (values["second"], session.evaluate("second")["result"]) == ("3", "3")  # not where it is
+    assert children(session, row_of(session, "first"))["side"] == "2"  # a Square, behind a pointer to a Shape
+
+    assert session.post("/set-expression", {"expression": "title", "value": '"new"'})["value"] == '"new"'
+    assert session.evaluate('title.compare("new")')["result"] == "0"
+    session.post("/set-expression", {"expression": "title", "value": "first->name"})  # a copy: else it is freed twice
+    assert session.evaluate("title")["result"] == '"square"'
+    session.evaluate("times(2)")  # which neither can, and gdb crashes when it tries
     end = session.resume()
     assert (end["exit_code"], session.output()) == (0, "shapes: negative side\n2 of area 13, 1 bad\n")
 

@@ -89,7 +89,7 @@ def assert_nothing_left(relay: Relay, session_id: str) -> None:
     """At once: the answer to DELETE comes when everything is gone."""
     assert alive(session_id) == []
     assert not (relay.data_dir / "sessions" / session_id).exists()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while runners(relay, session_id) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert runners(relay, session_id) == []
@@ -123,7 +123,7 @@ def test_a_paused_program(relay: Relay, doomed: Session, force: str, program: Ca
     assert alive(doomed.id)
     started = time.monotonic()
     assert doomed.delete(force=force)["final_status"] == "terminated"
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < 15
     assert_nothing_left(relay, doomed.id)
 
 

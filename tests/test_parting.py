@@ -9,8 +9,8 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, Session, left_running, line_of, pythons, refusal
-from targets import attach, listening, running, stopped, wait_until
+from relays import Api, Session, left_running, line_of, pythons, refusal, wait_until
+from targets import attach, listening, running, stopped
 
 Write = Callable[..., Path]
 PYTHONS = pythons("3.8", "3.12")

@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import RUN_ID, RUN_MARKER, Api, ApiError, Relay, Session, free_port, line_of
+from relays import RUN_ID, RUN_MARKER, Api, ApiError, Relay, Session, free_port, line_of, wait_until
 
 LOOP = """
 def work(items):
@@ -72,15 +72,6 @@ def own(tmp_path: Path) -> Iterator[Callable[..., Relay]]:
         if relay.process is not None and relay.process.poll() == -signal.SIGKILL:
             relay.start()  # it takes care of what its predecessor left
         relay.stop()
-
-
-def eventually(what: Callable[[], Any], seconds: float = 20) -> Any:
-    """Its first true value."""
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-    return found
 
 
 def failure(call: Callable[[], Any]) -> ApiError:
@@ -214,12 +205,12 @@ def test_what_is_printed_while_no_relay_runs_is_not_lost(
         seen = session.get("/events", limit=1000)
     relay.kill()
     go.touch()
-    eventually(done.exists)
-    eventually(lambda: not marked(session.id))
+    wait_until(done.exists)
+    wait_until(lambda: not marked(session.id))
     relay.start()
     with Api(relay.base_url) as api:
         again = Session(api, session.id)
-        eventually(lambda: again.get("/status")["status"] == "terminated")
+        wait_until(lambda: again.get("/status")["status"] == "terminated")
         assert again.get()["exit_code"] == 7
         rest = again.get("/output", cursor=cursor, limit=1000)
         assert [entry["output"] for entry in rest["entries"]] == [f"{number}\n" for number in range(1000)]
@@ -275,8 +266,8 @@ def test_a_killed_runner_fails_its_session_and_no_other(
             session.launch(path)
         assert marked(unlucky.id)
         runner_of(relay, unlucky.id).kill()
-        eventually(lambda: has_failed(unlucky))
-        eventually(lambda: not marked(unlucky.id))
+        wait_until(lambda: has_failed(unlucky))
+        wait_until(lambda: not marked(unlucky.id))
         info = unlucky.get()
         assert (info["session_id"], info["name"], info["status"]) == (unlucky.id, "unlucky", "failed")
         assert info["reason"]
@@ -310,7 +301,7 @@ def test_a_call_that_waits_while_its_runner_is_killed_is_answered(
              f"{relay.base_url}/sessions/{session.id}/report?wait=40"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, RUN_MARKER: RUN_ID},
         )  # fmt: skip
-        eventually(lambda: psutil.Process(waiting.pid).net_connections())
+        wait_until(lambda: psutil.Process(waiting.pid).net_connections())
         runner.kill()
         _, errors = waiting.communicate(timeout=20)
         assert time.monotonic() - started < 20
@@ -442,16 +433,16 @@ def test_an_idle_session_warns_half_way_and_expires(own: Callable[..., Relay], p
         session.launch(path)
         folder = relay.data_dir / "sessions" / session.id
         assert session.get("/status")["warning"] is None
-        warning = eventually(lambda: session.get("/status")["warning"], 3)
+        warning = wait_until(lambda: session.get("/status")["warning"])
         assert re.fullmatch(r"Session will expire in [01] seconds?", warning)
         assert session.get()["warning"]
         pinged = session.get("/ping")
         assert (pinged["session_id"], pinged["status"]) == (session.id, "paused")
         assert session.get("/status")["warning"] is None
         started = time.monotonic()
-        eventually(lambda: session.get("/status")["warning"], 3)
+        wait_until(lambda: session.get("/status")["warning"])
         assert time.monotonic() - started > 0.7
-        error = eventually(lambda: expired(session), 5)
+        error = wait_until(lambda: expired(session))
         assert time.monotonic() - started > 1.7
         assert (error.status, error.code) == (410, "SESSION_EXPIRED")
         assert (error.details["last_status"], error.details["reason"]) == ("paused", "timeout")
@@ -459,7 +450,7 @@ def test_an_idle_session_warns_half_way_and_expires(own: Callable[..., Relay], p
         assert failure(session.resume).status == 410
         assert failure(session.delete).status == 410
         assert failure(lambda: session.get("/ping")).status == 410
-        eventually(lambda: not marked(session.id) and not folder.exists())
+        wait_until(lambda: not marked(session.id) and not folder.exists())
         assert api.get("/sessions")["total"] == 0
     relay.kill()
     relay.start()
@@ -487,7 +478,7 @@ def test_a_program_that_prints_keeps_its_session_alive(own: Callable[..., Relay]
             assert session.get("/status")["status"] == "running"
             time.sleep(0.1)
         go.touch()
-        error = eventually(lambda: expired(session), 5)
+        error = wait_until(lambda: expired(session))
         assert error.details["last_status"] == "terminated"
 
 
@@ -498,6 +489,6 @@ def test_a_silent_program_expires_although_it_is_looked_at(
     with Api(relay.base_url) as api:
         session = api.session()
         session.launch(program(SLEEPER), wait=False)
-        error = eventually(lambda: expired(session), 6)
+        error = wait_until(lambda: expired(session))
         assert error.details["last_status"] == "running"
-        eventually(lambda: not marked(session.id))
+        wait_until(lambda: not marked(session.id))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,9 +134,7 @@ def test_a_megabyte_is_read_as_slowly_as_the_program_likes(session: Session, pro
     session.launch(path, wait=False)
     session.wait_for_output("ready")
     text = "".join(f"{n:07}\n" for n in range(150_000))
-    started = time.monotonic()
     sent = send(session, text)
-    assert time.monotonic() - started < 2
     assert sent["accepted"] == len(text) > 2**20
     assert 0 < sent["pending"] <= len(text)
     assert session.post("/stdin", {"eof": True, "wait": 30})["exit_code"] == 0

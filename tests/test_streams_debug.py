@@ -403,7 +403,7 @@ def test_a_flood_of_nonsense_is_answered_to_the_last(relay: Relay, session: Sess
 
 def test_who_leaves_in_the_middle_stops_no_step_and_leaves_no_wait(tmp_path: Path) -> None:
     with own_relay(tmp_path, session_timeout_seconds=2) as (relay, api):
-        stepping, waiting = api.session(), api.session()
+        stepping = api.session()
         stepping.launch(code="import time\ntime.sleep(1)\nx = 1\n", stop_on_entry=True)
         stepping.step()
         with debug_of(relay, stepping) as socket:
@@ -411,6 +411,7 @@ def test_who_leaves_in_the_middle_stops_no_step_and_leaves_no_wait(tmp_path: Pat
             socket.until("continued")
             socket.connection.socket.close()
         assert stepping.get("/report", wait=10)["current_location"]["line"] == 3
+        waiting = api.session()
         waiting.launch(code="import time\ntime.sleep(1000)", wait=False)
         for _ in range(20):
             with debug_of(relay, waiting, kinds="stopped") as socket:

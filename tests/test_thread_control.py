@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
-from relays import Api, Session, line_of, meanwhile, pythons, refusal
+from relays import Api, Session, line_of, meanwhile, pythons, refusal, wait_until
 from test_hard_cases_of_threads import listening
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
@@ -121,14 +119,6 @@ def states(session: Session) -> dict[str, str]:
     return {row["name"]: row["status"] for row in session.get("/status")["all_threads"]}
 
 
-def until(true: Callable[[], Any], seconds: float = 10) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
-    return found
-
-
 def finish(session: Session) -> None:
     stop = session.resume(fields=["location"])
     while stop["status"] == "paused":
@@ -153,7 +143,7 @@ def test_breakpoints_hit_in_several_threads_at_once_are_all_listed(
         if len(anywhere.get("/status")["stopped_threads"]) == 1:
             assert anywhere.resume(thread_id=other)["thread_id"] == other
     else:
-        until(lambda: len(anywhere.get("/status")["stopped_threads"]) == 2)
+        wait_until(lambda: len(anywhere.get("/status")["stopped_threads"]) == 2)
     status = anywhere.get("/status")
     assert (status["status"], status["reason"]) == ("paused", "breakpoint")
     stopped = {row["name"]: row for row in status["stopped_threads"]}
@@ -254,10 +244,10 @@ def test_one_thread_goes_on_while_the_others_stay_halted(debugged: Session, prog
     assert f"Thread {first} runs" in answer["message"]
     assert states(debugged) == {"MainThread": "paused", "tick-0": "running", "tick-1": "paused"}
     before = debugged.evaluate("dict(ticks)")["result"]
-    until(lambda: debugged.evaluate("dict(ticks)")["result"] != before)
+    wait_until(lambda: debugged.evaluate("dict(ticks)")["result"] != before)
     at_rest = debugged.evaluate("ticks[1]")["result"]
     moves = debugged.evaluate("ticks[0]")["result"]
-    until(lambda: debugged.evaluate("ticks[0]")["result"] != moves)
+    wait_until(lambda: debugged.evaluate("ticks[0]")["result"] != moves)
     assert debugged.evaluate("ticks[1]")["result"] == at_rest
     assert len(debugged.get("/variables", variables_reference=reference)["variables"]) == 2
     assert debugged.events("continued")[-1]["body"] == {"thread_id": first, "all_threads_continued": False}
@@ -328,7 +318,7 @@ def test_steps_of_one_thread_move_no_other(debugged: Session, program: Write, sc
             here = {row["thread_id"] for row in debugged.get("/status")["stopped_threads"]}
             if thread not in here:
                 debugged.resume(thread_id=thread)
-    until(lambda: len(debugged.get("/status")["stopped_threads"]) == 2)
+    wait_until(lambda: len(debugged.get("/status")["stopped_threads"]) == 2)
     place = debugged.get(f"/threads/{main}/stacktrace")["frames"][0]
     for _ in range(3):
         stop = debugged.step("over", thread_id=worker, single_thread=True)
@@ -376,7 +366,7 @@ def test_a_step_that_needs_a_halted_thread_waits_and_ends_when_all_go_on(debugge
     stop = debugged.step("over", single_thread=True)
     assert stop["current_location"]["line"] == line_of(path, "blocks")
     with meanwhile(debugged, lambda own: own.step("over", single_thread=True, wait=30)) as waiting:
-        until(lambda: states(debugged)["MainThread"] == "running")
+        wait_until(lambda: states(debugged)["MainThread"] == "running")
         late = debugged.get("/report")
         assert (late["status"], late["stop_reason"]) == ("paused", "pause")
         assert late["thread_id"] == ids(debugged)["holder"] != main
@@ -426,7 +416,7 @@ def test_clients_that_wait_for_different_threads_are_all_answered(
         for worker in workers[:2]:
             client = meanwhile(debugged, lambda own, worker=worker: own.resume(thread_id=worker, wait=20))
             calls[worker] = clients.enter_context(client)
-        until(lambda: [states(debugged)[f"worker-{n}"] for n in range(3)] == ["running", "running", "paused"])
+        wait_until(lambda: [states(debugged)[f"worker-{n}"] for n in range(3)] == ["running", "running", "paused"])
         for number in (1, 0):
             assert not calls[workers[0]].done()
             debugged.evaluate(f"gates[{number}].set()", thread_id=known["MainThread"])
@@ -481,7 +471,7 @@ def test_with_stop_scope_thread_the_others_run_on(debugged: Session, program: Wr
     assert (stop["status"], stop["thread_id"]) == ("paused", known["MainThread"])
     assert states(debugged) == {"MainThread": "paused", "tick-0": "running", "tick-1": "running"}
     before = debugged.evaluate("list(ticks.values())")["result"]
-    until(lambda: debugged.evaluate("list(ticks.values())")["result"] != before)
+    wait_until(lambda: debugged.evaluate("list(ticks.values())")["result"] != before)
     assert debugged.events("stopped")[-1]["body"]["all_threads_stopped"] is False
 
     other = debugged.post("/pause", {"thread_id": known["tick-1"]})
@@ -497,7 +487,7 @@ def test_with_stop_scope_thread_the_others_run_on(debugged: Session, program: Wr
     assert (going["status"], going["timed_out"], going["thread_id"]) == ("paused", True, known["tick-1"])
     paused = debugged.post("/pause", {"wait": 5})
     assert (paused["status"], paused["stop_reason"]) == ("paused", "pause")
-    until(lambda: states(debugged)["tick-0"] == "paused")
+    wait_until(lambda: states(debugged)["tick-0"] == "paused")
     debugged.evaluate("globals().update(over=True)", thread_id=known["tick-0"])
     assert debugged.resume()["exit_code"] == 0
     assert debugged.output() == "ticking\nover\n"

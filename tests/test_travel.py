@@ -262,8 +262,11 @@ def test_another_threads_stop_ends_the_steps(session: Session, program: Callable
         import threading
         import time
 
+        i = 0
+
         def other():
-            time.sleep(0.3)
+            while i < 20:
+                time.sleep(0.01)
             mark = 1  # @other
 
         threading.Thread(target=other, name="other").start()

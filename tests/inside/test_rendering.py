@@ -105,7 +105,7 @@ def test_a_namedtuple_uses_its_own_repr() -> None:
 
 
 def test_huge_integers_neither_raise_nor_take_long() -> None:
-    started = time.monotonic()
+    started = time.thread_time()
     assert render(1 << 50_000_000, 100, None) == ("<int with 50000001 bits>", True)
     previous = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(640)
@@ -113,15 +113,15 @@ def test_huge_integers_neither_raise_nor_take_long() -> None:
         assert render(10**1000, 100, None)[0].startswith("<int with")
     finally:
         sys.set_int_max_str_digits(previous)
-    assert time.monotonic() - started < 1
+    assert time.thread_time() - started < 1
 
 
 def test_five_million_items_cost_no_more_than_a_few() -> None:
     values: list[Any] = [list(range(5_000_000)), dict.fromkeys(range(1_000_000)), "x" * 50_000_000]
-    started = time.monotonic()
+    started = time.thread_time()
     for value in values:
         assert len(render(value, 200, None)[0]) <= 200
-    assert time.monotonic() - started < 0.1
+    assert time.thread_time() - started < 0.1
 
 
 @pytest.mark.parametrize(

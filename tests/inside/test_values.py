@@ -147,9 +147,9 @@ def test_a_dict_that_contains_itself_is_circular() -> None:
 
 def test_a_page_of_five_million_items_is_quick() -> None:
     big = list(range(5_000_000))
-    started = time.monotonic()
+    started = time.thread_time()
     found = page(big, start=4_999_990, count=100)
-    assert time.monotonic() - started < 0.1
+    assert time.thread_time() - started < 0.1
     assert [row["name"] for row in found["variables"]] == [str(place) for place in range(4_999_990, 5_000_000)]
     assert (found["total"], found["has_more"]) == (5_000_000, False)
 

@@ -67,15 +67,15 @@ def description(port: int) -> str:
 
 def schema(app: FastAPI) -> dict[str, Any]:
     """FastAPI's schema without its 422: what is not valid is answered with 400 here."""
+    relayed = [route for route in app.routes if isinstance(route, RelayRoute)]
     made = get_openapi(
         title=app.title,
         version=app.version,
         description=app.description,
         tags=app.openapi_tags,
         license_info=app.license_info,
-        routes=app.routes,
+        routes=[route.described() for route in relayed],
     )
-    relayed = (route for route in app.routes if isinstance(route, RelayRoute))
     scopes = {route.operation_id: sorted(TABLE[route.operation]) for route in relayed}
     for operation in (operation for methods in made["paths"].values() for operation in methods.values()):
         operation["responses"].pop("422", None)

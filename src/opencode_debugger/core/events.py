@@ -133,6 +133,11 @@ class Ring:
         kept = self._kept[index : index + limit]
         return start - max(position, self.cleared), start, [item[0] for item in kept if item is not None]
 
+    def before(self, position: int) -> Entry | None:
+        """The one that ends at a position, if it is still here."""
+        kept = self._kept[self._head + position - 1 - self._first] if position > self._first else None
+        return kept[0] if kept else None
+
     def cleared_since(self, position: int) -> int:
         return max(0, self.cleared - position)
 
@@ -180,6 +185,14 @@ class EventLog:
         """Dropped, entries, next position."""
         dropped, start, entries = self._output.since(position, limit)
         return dropped, entries, start + len(entries)
+
+    def tail_of_output(self, count: int, category: str | None) -> str:
+        """The cursor before the last entries."""
+        position = self._output.end
+        while count and (before := self._output.before(position)) is not None:
+            position -= 1
+            count -= category in (None, before.body[0])
+        return output_cursor(position)
 
     def read_output(
         self, cursor: str | None, limit: int, category: str | None, room: int = PAGE_CHARACTERS

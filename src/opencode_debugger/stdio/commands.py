@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..adapters.switch import is_native_source
 from ..core.choosing import is_native
-from ..core.starting import launch_spec
+from ..core.launch_spec import launch_spec
 from ..errors import RelayError
 from ..ez.protocol import CAPABILITIES, State
 from . import shapes

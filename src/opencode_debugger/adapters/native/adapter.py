@@ -320,7 +320,7 @@ class NativeAdapter(Machine, Offered):
     def _on_breakpoint(self, body: dict[str, Any]) -> None:
         if body.get("reason") != "removed":
             self._marks.changed(body["breakpoint"])
-        elif self._is_running:  # else it was removed on request
+        else:  # of one that was removed on request nobody knows any more
             self._data_gone(body["breakpoint"].get("id"))
 
     def _on_said(self, body: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from ..rows import (
     watched_row,
     within,
 )
+from .names import short_name
 from .talking import Talking
 
 MOST_FRAMES = 500
@@ -35,6 +36,7 @@ MOST_THREADS = 100
 ERROR_LIMIT = 2000
 COMMAND = ">"
 """before a command of the debugger's own in an evaluation"""
+NOWHERE = " at an address that no memory can have"
 SCOPES = ("Locals", "Arguments", "Return", "Globals", "Registers")
 ADVICE = re.compile(r"To change this behavior use\s+\"[^\"]+\"\.|Use \"[^\"]+\"\.")
 """What debuggers tell people who type commands."""
@@ -128,7 +130,7 @@ class Looking(Talking, FilesOnly):
             is_known = path.startswith("/")
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
-                "name": frame["name"] or frame.get("instructionPointerReference") or "??",
+                "name": short_name(frame["name"]) or frame.get("instructionPointerReference") or "??",
                 "line": frame["line"] if is_known else 0,
                 "column": frame["column"] or 1,
                 "source": {"path": path} if is_known else None,
@@ -342,7 +344,7 @@ class Looking(Talking, FilesOnly):
             return None
         name, message = signal_text(number)
         if address is not None:
-            message += f" at address {address}"
+            message += f" at address {address}" if address else NOWHERE
         trace = backtrace(await self._stack(place.thread, MOST_FRAMES))
         return {
             "type": name,
@@ -368,7 +370,7 @@ class Looking(Talking, FilesOnly):
         return await self.exception(frame)
 
     async def _signal(self, place: Frame) -> tuple[int | None, str | None]:
-        """The signal that stopped a thread, and the address that it is about."""
+        """The signal that stopped a thread, and the address that it is about: empty if the processor did not tell."""
         return None, None
 
     # Code.
