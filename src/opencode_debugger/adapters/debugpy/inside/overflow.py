@@ -42,7 +42,7 @@ def uncaught(error: BaseException) -> None:
 
     clean(error)
     py_db = pydevd.get_global_debugger()
-    if sys.version_info >= (3, 12) or sys.gettrace() is not None or py_db is None or py_db.pydb_disposed:
+    if sys.version_info >= (3, 12) or py_db is None or py_db.pydb_disposed:
         return
     thread = threading.current_thread()
     arg = (type(error), error, error.__traceback__)
