@@ -172,6 +172,16 @@ def test_steps_tell_what_changed_among_many_variables(program: Write) -> None:
         assert updates_of_step(ide, "stepOver") == {"last": "1"}
 
 
+def test_a_long_value_has_not_changed_because_less_of_it_is_shown(program: Write) -> None:
+    many = "".join(f"v{n} = ['{n}' * 99] * 999\n" for n in range(20))
+    path = program(f"{many}a = 1\nv0 = v0 + [0]\nb = 2\n")
+    with Ide.of(path) as ide:
+        ide.send("setBreakpoint", file=str(path), line=20)
+        ide.send("start")
+        ide.stopped("breakpoint", 20)
+        assert [set(updates_of_step(ide, "stepOver")) for _ in range(3)] == [{"v19"}, {"a"}, {"v0"}]
+
+
 def test_start_lets_a_stopped_program_go_on(sums: Debugged) -> None:
     with Ide.of(sums.program) as ide:
         ide.send("start")
