@@ -108,7 +108,7 @@ def test_calls_that_go_wrong_leave_the_program_where_it_was(session: Session, bu
 def test_values_are_paged_set_and_refused_in_plain_words(session: Session, build: Builder) -> None:
     calls = build("calls")
     session.break_at(calls.source, "second")
-    launch(session, calls)
+    launch(session, calls, {"debugger": "lldb-server"})
 
     reference = session.evaluate("many")["variables_reference"]
     page = session.get(f"/variables/{reference}", start=499_998, count=5)  # would take minutes as a whole
@@ -116,6 +116,8 @@ def test_values_are_paged_set_and_refused_in_plain_words(session: Session, build
     assert session.post("/set-expression", {"expression": "size", "value": "4"})["value"] == "LARGE"
     refusal(400, "EVALUATE_ERROR", session.post, "/set-expression", {"expression": "size", "value": '"text"'})
     assert session.evaluate("*(int *)8")["error"] == "Cannot access the memory that it reads"
+    ended = session.post("/terminate", {"force": True})  # after which lldb-dap may crash
+    assert (ended["exit_code"], ended["signal"]) == (-9, "SIGKILL")
 
 
 def test_a_function_in_one_line_is_stopped_in_with_its_parameters(session: Session, build: Builder) -> None:

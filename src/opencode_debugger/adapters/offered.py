@@ -34,7 +34,7 @@ INSTEAD = {
     "tasks": "Tasks are Python's: GET /sessions/{id}/threads shows what a native program runs",
     "step_targets": "Use step-into: it enters the first call of the line, and again after step-out the next",
     "memory": "Look at values with POST /sessions/{id}/evaluate; memory is shown of native programs",
-    "write_memory": "Change values with POST /sessions/{id}/set-variable; memory is written in native programs",
+    "write_memory": "Change values with POST /sessions/{id}/set-expression; memory is written in native programs",
     "disassembly": "Only native programs have machine code to show: launch with `program`",
     "data_breakpoints": "Use POST /sessions/{id}/step-until with an expression, or a conditional breakpoint",
     "instruction_steps": "Step by lines: only native programs have instructions to step by",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..adapters.base import Adapter
+from ..adapters.base import Debugger
 from ..adapters.switch import Switch
 from ..errors import RelayError
 from . import assigning, hints, inspection, machine, threads
@@ -82,7 +82,7 @@ class Session:
         self.input.child_has_stopped = lambda: self.family.has_news(self)
         reporter.has_free_children = lambda: self.family.has_free_children(self)
 
-    def _make_adapter(self, name: str) -> Adapter:
+    def _make_adapter(self, name: str) -> Debugger:
         return make_adapter(name, self.config, self.debuggee, lambda path: self.spelling.spelled(path))
 
     def _parts(self) -> Parts:

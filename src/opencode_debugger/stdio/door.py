@@ -16,7 +16,8 @@ from ..core.settings import Config, Limits
 from ..core.state import ENDED
 from ..errors import RelayError
 from ..ez.lines import Malformed, TooLong, decode
-from ..ez.protocol import State, check_command, event, refusal
+from ..ez.messages import check_command, event, refusal
+from ..ez.protocol import State
 from . import shapes
 from .commands import HANDLERS
 from .telling import Telling

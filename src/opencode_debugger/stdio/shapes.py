@@ -17,7 +17,7 @@ DEFINED = frozenset({"module", "function", "type"})
 MODULE = "<module>"
 ROWS = 1000
 """Variables of a frame that are shown."""
-ELSEWHERE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) /|details\.|session|\b(strict|cwd)\b|\b[a-z]+_[a-z_]+\b")
+ELSEWHERE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) /|details\.|session|\b(strict|cwd)\b")
 """Advice that is for clients of the relay, with its routes and parameters."""
 WAITS = "pending"
 

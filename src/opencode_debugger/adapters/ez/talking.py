@@ -14,7 +14,8 @@ from typing import Any
 
 from ...errors import RelayError
 from ...ez import lines
-from ...ez.protocol import COMMANDS, command
+from ...ez.messages import command
+from ...ez.protocol import COMMANDS
 from ..base import LaunchSpec, Listener
 from ..processes import Program
 from .hearing import Hearing

@@ -369,16 +369,6 @@ class NativeAdapter(Machine, Offered):
     async def journey(self, token: int, end: bool = False) -> dict[str, Any]:
         return self._journeys.report(token, end)
 
-    # Files and expressions, without a program.
-
-    async def examine(self, path: str) -> dict[str, Any]:
-        from ..switch import native_lines
-
-        return native_lines(path)
-
-    async def find_function(self, path: str, name: str) -> list[int]:
-        return []
-
     def check_expression(self, text: str) -> Any:
         """Only the debugger knows the language."""
         return None

@@ -172,6 +172,18 @@ class LldbAdapter(LldbStopping):
             return ExitStatus.of(-int(packets[-1][1], 16))
         return await super()._exit_status(code)
 
+    def _debugger_ended(self) -> None:
+        """lldb-dap may crash when its program is ended: that is the end all the same."""
+        if self._helper is not None and self._is_ending and self._program is not None:
+            self._spawn(self._part_from_ended(self._program))
+        else:
+            super()._debugger_ended()
+
+    async def _part_from_ended(self, program: Watched) -> None:
+        await asyncio.wait([program.ended], timeout=DYING)
+        status = program.ended.result() if program.ended.done() else None
+        self._finish(lambda: self._listener.on_exit(status or ExitStatus.of(-signal.SIGKILL)))
+
     async def _without_server(self) -> None:
         """There is one behind lldb-dap, too, when nobody has asked for it."""
         await asyncio.wait([self._ended], timeout=0.5)

@@ -55,6 +55,11 @@ class LldbMarks(Marks):
         await self.mend()
         return bound
 
+    def is_new(self, ids: list[int]) -> bool:
+        """Whether one of them has a place in what the program has just loaded."""
+        asked = {id for group in self._ids.values() for id in group}
+        return any(id in asked and not self.prologues.knows(id) for id in ids)
+
     async def mend(self) -> None:
         await self.prologues.mend(self._marked)
 
@@ -89,6 +94,8 @@ class LldbMarks(Marks):
         for bp in (bp for bp in wanted if bp.number == VISIT):  # which is the last
             answers.append(await self._set(f"--file {quoted(path)} --line {bp.line}"))
             self._visiting = answers[-1].get("id")
+            if not answers[-1]["verified"]:
+                answers[-1]["nearest"] = await self._nearest(path, bp.line)
         return answers
 
     async def place_functions(self, wanted: list[DebuggerBreakpoint]) -> Answers:

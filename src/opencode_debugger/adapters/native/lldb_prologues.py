@@ -25,6 +25,10 @@ ON_THE_STACK = "location = DW_OP_fbreg"
 MADE = re.compile(r"^Breakpoint (\d+): where", re.M)
 
 
+STALE = "\0"
+"""No condition: of breakpoints that are to be looked at again."""
+
+
 class Prologues:
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -59,9 +63,17 @@ class Prologues:
                 marked |= dict.fromkeys(self._instead[id][1], bp)
 
     def forget(self, id: int | None) -> None:
-        """It may have got further places."""
-        if id in self._instead and not self._instead[id][1]:
-            del self._instead[id]
+        """It has got further places."""
+        if id in self._instead:
+            self._instead[id] = (STALE, self._instead[id][1])
+
+    def knows(self, id: int) -> bool:
+        return id in self._instead and self._instead[id][0] is not STALE
+
+    def accept(self, ids: list[int]) -> None:
+        """As they are, if they could not be looked at."""
+        for id in ids:
+            self._instead.setdefault(id, (None, []))
 
     async def _moved(self, listed: str, condition: str | None) -> list[int]:
         made = []

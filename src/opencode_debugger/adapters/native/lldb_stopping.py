@@ -109,6 +109,10 @@ class LldbStopping(LldbThrows, NativeAdapter):
             self._is_running = False
             self._spawn(self._on_entry(body))
             return
+        if not is_quiet and self._marks.is_new(ids):
+            self._is_running = False
+            self._spawn(self._on_new_place(body))
+            return
         may_share = self._marks.are_set and (self._has_threads() or (ids and not self._marks.is_alone))
         if is_quiet or not may_share:
             self._marks.count(ids)
@@ -124,6 +128,21 @@ class LldbStopping(LldbThrows, NativeAdapter):
     async def _mend_marks(self) -> None:
         with contextlib.suppress(RelayError):
             await self._marks.mend()
+
+    async def _on_new_place(self, body: dict[str, Any]) -> None:
+        """Of a library that was just loaded: the breakpoint may have to stop a little later."""
+        end = None
+        with contextlib.suppress(RelayError):
+            await self._marks.mend()
+            end = await self._marks.prologues.end()
+        if self._is_over or self._is_running:
+            return
+        if end is None or self._is_pausing:
+            self._marks.prologues.accept(body["hitBreakpointIds"])
+            self._on_stopped(body)
+        else:
+            self._marks.count(body["hitBreakpointIds"])
+            await self._go_on_quietly(body["threadId"])
 
     async def _on_entry(self, body: dict[str, Any]) -> None:
         """The end of a step into something, which may have ended too early."""
