@@ -22,7 +22,7 @@ lint: $(READY)
 
 test: lint
 	@sh scripts/test-tools
-	@sh scripts/compile
+	@sh scripts/compile "$$HOME"/.pyenv/versions/3.[89].*/bin/python "$$HOME"/.pyenv/versions/3.1?.*/bin/python
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 bench: $(READY)

@@ -30,6 +30,10 @@ def soon(is_so: Callable[[], bool], what: str) -> None:
 class Failed(Exception):
     """The other side answered that it could not."""
 
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["format"])
+        self.is_shown = error["showUser"]
+
 
 class Dap:
     def __init__(self, sock: socket.socket) -> None:
@@ -78,7 +82,7 @@ class Dap:
         self._read_until(lambda: seq in self.answers)
         answer = self.answers.pop(seq)
         if not answer["success"]:
-            raise Failed(answer["body"]["error"]["format"])
+            raise Failed(answer["body"]["error"])
         return answer.get("body") or {}
 
     def event(self, name: str, **wanted: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from relays import RUN_ID, RUN_MARKER
 
-from opencode_debugger.ez.protocol import check_event
+from opencode_debugger.ez.messages import check_event
 
 SECONDS = 20.0
 COMMAND = [sys.executable, "-m", "opencode_debugger"]

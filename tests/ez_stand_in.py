@@ -10,6 +10,7 @@ EZ_STAND_IN in its environment changes it, words with blanks between:
     document            as the document says, in all of the above
     terminate=HOW       clean, hang, ignore or crash (of itself: crash while paused, hang while running)
     slow=SECONDS        before each message
+    busy=SECONDS        works that long before the second stop that nobody asked for
     silent, silent=COMMAND   says nothing at all, or does not answer one command
     dies=COMMAND        ends in the middle of the answer
     halves=SECONDS      writes each message in two parts, with a pause between them
@@ -456,6 +457,10 @@ class Debugger:
     def _pause(self, reason: str, statement: Statement, **more: Any) -> None:
         self._is_paused = True
         before = {id(call): dict(call.names) for call in self._interpreter.calls}
+        if self._before:
+            works_until = time.monotonic() + float(WISHES.pop("busy", 0))
+            while time.monotonic() < works_until:
+                pass
         self.say("stopped", reason=reason, location=self._place(statement), **more)
         if reason == "step":
             self._tell_changes()

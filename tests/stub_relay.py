@@ -142,7 +142,7 @@ class Door:
     def __init__(self, port: int, relay: StubRelay) -> None:
         self.port = port
         self.relay = relay
-        self.client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False)
+        self.client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60)
 
     def raw(self, request: bytes) -> bytes:
         """Exactly these bytes on the wire, and everything that comes back."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relays import Api, ApiError, Relay, Session, busy_until, line_of, meanwhile, refusal, wait_until
+from relays import Api, ApiError, Relay, Session, busy_until, line_of, meanwhile, pythons, refusal, wait_until
 
 from opencode_debugger.core.state import ALLOWED, State
 
@@ -677,8 +677,38 @@ def test_a_deep_stack_is_read_page_by_page(session: Session, program: Write) -> 
     assert session.resume()["exit_code"] == 0
 
 
-def test_endless_recursion_ends_as_in_plain_python(session: Session, program: Write) -> None:
-    path = program("def f():\n    f()\n\nf()\n")
-    with within(20):
-        assert session.launch(path, stop_on_exception=False)["exit_code"] == 1
-    assert "RecursionError: maximum recursion depth exceeded" in session.output("stderr")
+@pytest.mark.parametrize("python", pythons("3.10", "3.11", "3.12", "3.13").values())
+def test_endless_recursion_stops_in_the_program_and_ends_as_in_plain_python(
+    api: Api, program: Write, python: Path
+) -> None:
+    """The debugger's own calls are the first for which there is no depth left."""
+    path = program(
+        """
+        def down(n):
+            return down(n + 1)
+
+        def look(n):
+            try:
+                return down(n)
+            except RecursionError as error:
+                raise ValueError("too deep") from error
+
+        print("before", flush=True)
+        if __name__ == "__main__":
+            import sys
+            down(0) if sys.argv[1:] else look(0)
+        """
+    )
+    with api.session(python_path=str(python)) as session, within(30):
+        stop = session.launch(path, args=["uncaught"])
+        assert (stop["stop_reason"], stop["current_location"]["function"]) == ("exception", "down")
+        assert int(session.locals()["n"]) > 900
+        assert stop["exception"]["type"] == "RecursionError" and "chain" not in stop["exception"]
+        assert session.resume()["exit_code"] == 1
+        printed = session.output("stderr")
+        assert "RecursionError: maximum recursion depth exceeded" in printed
+        assert {line for line in printed.splitlines() if "File " in line and str(path) not in line} == set()
+    with api.session(python_path=str(python)) as session, within(30):
+        stop = session.launch(path)  # the debugger has failed in this thread, where the program went on
+        assert (stop["exception"]["type"], stop["current_location"]["function"]) == ("ValueError", "look")
+        assert [each["type"] for each in stop["exception"]["chain"]] == ["RecursionError"]

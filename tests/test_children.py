@@ -350,6 +350,34 @@ def test_how_a_child_ended_is_told(session: Session, program: Write) -> None:
     ]
 
 
+def test_a_wait_ends_when_a_child_stops_and_tells_of_it_once(session: Session, program: Write) -> None:
+    path = program(
+        """
+        import multiprocessing
+
+        def work(n):
+            print(n)  # @work
+
+        if __name__ == "__main__":
+            for n in (1, 2):
+                worker = multiprocessing.get_context("fork").Process(target=work, args=(n,))
+                worker.start()
+                worker.join()
+        """
+    )
+    session.break_at(path, "work")
+    first = session.launch(path, debug_subprocesses=True, wait=600)
+    (id,) = first["paused_children"]
+    assert first["status"] == "running" and "timed_out" not in first
+    assert f"GET /sessions/{id}/report" in first["message"]
+    assert session.get("/report", wait=0.3)["timed_out"]
+    session.api.post(f"/sessions/{id}/continue")
+    (other,) = session.get("/report", wait=600)["paused_children"]
+    assert other != id
+    session.api.post(f"/sessions/{other}/continue")
+    assert session.get("/report", wait=600)["exit_code"] == 0
+
+
 def test_a_child_that_is_debugged_outlives_the_program(session: Session, program: Write) -> None:
     """What the program leaves behind ends with it, but not what somebody debugs; its output is not lost."""
     path = program(
@@ -363,7 +391,8 @@ def test_a_child_that_is_debugged_outlives_the_program(session: Session, program
         """
     )
     session.break_at(path, "child")
-    assert session.launch(path, debug_subprocesses=True)["exit_code"] == 0
+    session.launch(path, debug_subprocesses=True)
+    assert session.get("/report", wait=20)["exit_code"] == 0
     (child,) = family(session, 1)
     stopped(child)
     (sleeper,) = (event["pid"] for event in spawns(session) if event["command"] == "sleep 600")
@@ -384,6 +413,23 @@ def test_a_process_that_replaces_itself_is_followed(session: Session, program: W
     assert session.get()["reason"].startswith("the process replaced itself (exec) by: ")
     assert after.resume()["exit_code"] == 8
     assert ended(session)["exit_code"] == 8
+
+
+def test_a_program_started_again_is_not_taken_for_the_one_that_replaced_itself(
+    session: Session, program: Write, tmp_path: Path
+) -> None:
+    path = program(
+        """
+        import os, sys
+        if not os.path.exists("again"):
+            open("again", "w").close()
+            os.execvp("sleep", ["sleep", "600"])
+        """
+    )
+    session.launch(path, debug_subprocesses=True, cwd=str(tmp_path), wait=20)
+    assert session.get()["reason"].startswith("the process replaced itself (exec) by: ")
+    again = session.post("/restart", {"wait": 20})
+    assert (again["reason"], again["exit_code"]) == ("exited", 0)
 
 
 def test_many_short_children_leave_nothing_behind(relay: Relay, session: Session, program: Write) -> None:

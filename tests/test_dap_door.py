@@ -202,6 +202,46 @@ def test_output_comes_from_the_beginning_and_the_end_is_told(session: Session, s
     assert (debugger["state"], debugger["uri"], debugger.get("token")) == ("closed", None, None)
 
 
+def test_who_joins_late_is_soon_up_to_date(session: Session, program: Callable[..., Path]) -> None:
+    script = program("""
+        import sys
+        for number in range(20_000):
+            print("line", number)
+        print("over", file=sys.stderr)
+        print("and out")  # @out
+    """)
+    session.break_at(script, "out")
+    session.launch(script)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        assert dap.output("over\n") == "".join(f"line {number}\n" for number in range(20_000)) + "over\n"
+        told = [event["body"]["category"] for event in dap.events if event["event"] == "output"]
+        assert len(told) < 100
+        assert told[-1] == "stderr"
+
+
+def test_only_what_somebody_asked_for_opens_a_window_when_it_fails(session: Session, script: Path) -> None:
+    """Expressions that are watched are evaluated at each stop, wherever that is."""
+    session.break_at(script, "add")
+    session.launch(script)
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        frame = dap.stack(1)[0]["id"]
+        for request, arguments in (
+            ("evaluate", {"expression": "numbers", "frameId": frame, "context": "watch"}),
+            ("variables", {"variablesReference": 12345}),
+            ("gotoTargets", {"source": {"path": str(script)}, "line": 1}),
+        ):
+            with pytest.raises(Failed) as failed:
+                dap.request(request, **arguments)
+            assert not failed.value.is_shown, request
+        with pytest.raises(Failed, match="is not running") as failed:
+            dap.request("pause", threadId=1)
+        assert failed.value.is_shown
+
+
 def test_several_editors_share_the_program_and_a_breakpoint(session: Session, script: Path) -> None:
     session.launch(script, stop_on_entry=True)
     line = line_of(script, "add")

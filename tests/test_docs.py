@@ -87,6 +87,19 @@ def test_the_readme_links_to_every_page() -> None:
     assert [page.name for page in PAGES[1:] if f"docs/{page.name}" not in linked] == []
 
 
+def test_the_architecture_has_every_module_of_the_folders_that_it_takes_apart() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^#+ [^\n]*\(`([\w/]+)/`\)\n(.*?)(?=^#|\Z)", page, flags=re.MULTILINE | re.DOTALL)
+    rows = {folder: "".join(re.findall(r"^\| (`.*?) \|", text, flags=re.MULTILINE)) for folder, text in sections}
+    assert {"relay", "core", "adapters/debugpy", "adapters/debugpy/inside"} <= set(rows)
+    map = page.split("\n  adapters/ ", 1)[1].split("\n  core/ ", 1)[0]
+    rows["adapters"] = "".join(f"`{name}`" for name in re.findall(r"(\w+)\.py\b", map))
+    for folder, text in [*sections, ("adapters", rows["adapters"])]:
+        there = {path.stem for path in (ROOT / "src/opencode_debugger" / folder).glob("[!_]*.py")}
+        assert there - set(re.findall(r"`(\w+)`", text)) == set(), f"{folder} has them, docs/architecture.md does not"
+        assert set(re.findall(r"`(\w+)`", rows[folder])) - there == set(), f"the page has them, {folder} does not"
+
+
 def test_every_make_target_is_described() -> None:
     (phony,) = re.findall(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     page = (ROOT / "docs/command.md").read_text(encoding="utf-8")

@@ -89,9 +89,15 @@ def test_unknown_route_names_the_nearest(door: Door) -> None:
     assert "/api/v1/sessions/sess_1/stacktrace" in error["details"]["suggestion"]
 
 
+def test_the_address_of_a_websocket_is_known_as_one(door: Door) -> None:
+    error = door.client.get("/sessions/sess_1/logs").json()["error"]
+    assert error["code"] == "ROUTE_NOT_FOUND"
+    assert "WebSocket" in error["details"]["suggestion"]
+
+
 def test_route_without_prefix_names_the_one_with_it(door: Door) -> None:
     error = door.client.post("/sessions").json()["error"]
-    assert "Did you mean /api/v1/sessions?" in error["details"]["suggestion"]
+    assert "Did you mean POST /api/v1/sessions?" in error["details"]["suggestion"]
 
 
 def test_wrong_method_names_the_right_ones(door: Door) -> None:

@@ -46,9 +46,9 @@ PARAMETERS: list[tuple[str, dict[str, Any], str]] = [
     ("initialize", {"file": 5}, "params.file is 5: a string is expected"),
     ("initialize", {"file": "x.py", "workingDir": []}, "params.workingDir is a list: a string is expected"),
     ("initialize", {"file": "/nowhere/x.py"}, "does not exist"),
-    ("initialize", {"file": "/tmp"}, "is a directory"),
+    ("initialize", {"file": "/tmp"}, "/tmp is a folder. Give the path of a program"),
     ("initialize", {"file": "x\0y.py"}, "does not exist"),
-    ("initialize", {"file": "x.py", "workingDir": "/nowhere"}, "/nowhere"),
+    ("initialize", {"file": "x.py", "workingDir": "/nowhere"}, "workingDir /nowhere is not an existing folder"),
     ("initialize", {"file": "x.py", "args": ["a", 1]}, "params.args[1] is 1: a string is expected"),
     ("setBreakpoint", {}, "params.file is missing: a string is expected"),
     ("setBreakpoint", {"file": "{file}"}, "params.line is missing: an integer is expected"),
@@ -102,7 +102,8 @@ def test_parameters_that_cannot_be_used_are_answered_by_what_was_expected(path: 
     with Ide.of(path) as ide:
         for command, params, expected in PARAMETERS:
             given = {key: str(path) if value == "{file}" else value for key, value in params.items()}
-            ide.refused(command, expected, **given)
+            said = ide.refused(command, expected, **given)
+            assert not {"strict", "cwd", "Script"} & set(said.split()), "words of another door"
         ide.send("initialize", file=str(path))
         ide.expect("initialized")
         ide.send("start")
@@ -204,6 +205,19 @@ def test_a_closed_stdout_ends_everything_quietly(moment: str, program: Write) ->
         ide.process.stdout.close()
         assert ide.process.wait(SECONDS) == 0
         assert pid is None or not is_running(pid)
+        assert ide.errors() == ""
+
+
+def test_a_closed_stdout_ends_a_native_debugger_that_is_only_starting(build: Builder) -> None:
+    with Ide.of(build("slow").program) as ide:
+        ide.send("start")
+        deadline = time.monotonic() + SECONDS
+        while len(started := _descendants(ide.process.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.005)  # the guard is there already
+        assert ide.process.stdout is not None
+        ide.process.stdout.close()
+        assert ide.process.wait(6) == 0
+        assert all(map(gone, started))
         assert ide.errors() == ""
 
 

@@ -61,6 +61,28 @@ def test_breakpoints_with_conditions_hit_counts_messages_and_functions(program: 
         assert sorted(ide.text.splitlines()) == ["3 10", "second is 10"]
 
 
+def test_breakpoints_on_functions_say_where_they_are_and_at_last_if_nowhere(program: Write, build: Builder) -> None:
+    path, sums = program(COUNT), build("sums")
+    with Ide.of(path, extended=True) as ide:
+        for wish in ({"function": "count"}, {"function": "count", "file": str(path)}):
+            ide.send("setBreakpoint", **wish)
+            ide.expect("breakpointSet", function="count", file=str(path), line=2)
+        ide.refused("setBreakpoint", f"No function 'nowhere' in {path}", function="nowhere", file=str(path))
+        ide.send("setBreakpoint", function="nowhere")
+        assert "line" not in ide.expect("breakpointSet")
+        for wish in ({"function": "count"}, {"function": "count", "file": str(path)}):
+            ide.send("clearBreakpoint", **wish)
+            ide.expect("breakpointCleared")
+        ide.send("start")
+        ide.until("error", message="Breakpoint at nowhere: the program had no such function")
+        ide.expect("exited", exitCode=0)
+    with Ide.of(sums.program, extended=True) as ide:
+        ide.send("start")
+        ide.until("stopped")
+        ide.send("setBreakpoint", function="add")
+        ide.until("breakpointSet", file=str(sums.source), line=sums.line("inside"))
+
+
 def test_a_condition_that_cannot_be_evaluated_stops_and_is_told(program: Write) -> None:
     path = program(COUNT)
     with Ide.of(path, extended=True) as ide:

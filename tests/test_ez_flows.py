@@ -137,6 +137,51 @@ def test_every_other_command_of_the_document(sums: Debugged) -> None:
         assert "exited" not in ide.events
 
 
+def updates_of_step(ide: Ide, kind: str) -> dict[str, str]:
+    """What a step tells to have changed, up to the answer to a question behind it."""
+    ide.send(kind)
+    ide.until("stopped", reason="step")
+    ide.send("getStackTrace")
+    found = {}
+    while (event := ide.next())["event"] != "stackTrace":
+        found[event["data"]["name"]] = event["data"]["value"]
+    return found
+
+
+def test_steps_tell_what_is_new_in_a_function_and_what_changed_in_its_caller(build: Builder) -> None:
+    sums = build("sums")
+    with Ide.of(sums.program) as ide:
+        ide.send("start")
+        ide.until("stopped")
+        for _ in range(2):
+            updates_of_step(ide, "stepOver")
+        inside = updates_of_step(ide, "stepInto")
+        assert {name: inside[name] for name in ("a", "b")} == {"a": "10", "b": "20"}
+        assert updates_of_step(ide, "stepOver") == {"sum": "30"}
+        assert updates_of_step(ide, "stepOver") == {}
+        assert updates_of_step(ide, "stepOver") == {"answer": "30"}
+
+
+def test_steps_tell_what_changed_among_many_variables(program: Write) -> None:
+    many = "".join(f"    v{n} = {n}\n" for n in range(60))
+    path = program(f"def f():\n{many}    last = 1\n    return last\nf()\n")
+    with Ide.of(path) as ide:
+        ide.send("setBreakpoint", file=str(path), line=62)
+        ide.send("start")
+        ide.stopped("breakpoint", 62)
+        assert updates_of_step(ide, "stepOver") == {"last": "1"}
+
+
+def test_a_long_value_has_not_changed_because_less_of_it_is_shown(program: Write) -> None:
+    many = "".join(f"v{n} = ['{n}' * 99] * 999\n" for n in range(20))
+    path = program(f"{many}a = 1\nv0 = v0 + [0]\nb = 2\n")
+    with Ide.of(path) as ide:
+        ide.send("setBreakpoint", file=str(path), line=20)
+        ide.send("start")
+        ide.stopped("breakpoint", 20)
+        assert [set(updates_of_step(ide, "stepOver")) for _ in range(3)] == [{"v19"}, {"a"}, {"v0"}]
+
+
 def test_start_lets_a_stopped_program_go_on(sums: Debugged) -> None:
     with Ide.of(sums.program) as ide:
         ide.send("start")
@@ -203,16 +248,42 @@ def test_a_line_that_turns_out_to_have_no_machine_code_is_told_after_the_start(b
         ide.refused("setBreakpoint", "No executable code", file=str(sums.source), line=sums.line("declared"))
 
 
+def test_a_program_without_debug_information_says_so(build: Builder) -> None:
+    """And a breakpoint in its source is told at the end to have had no place in it."""
+    bare = build("sums", "-g0")
+    with Ide.of(bare.program) as ide:
+        ide.send("setBreakpoint", file=str(bare.source), line=bare.line("print"))
+        ide.expect("breakpointSet")
+        ide.send("start")
+        ide.expect("started")
+        assert "has no debug information" in ide.expect("error")["message"]
+        ide.expect("output")
+        said = ide.expect("error", command="setBreakpoint")["message"]
+        assert said == f"Breakpoint at {bare.source}:{bare.line('print')}: the program had no code there"
+        ide.expect("exited", exitCode=0)
+
+
 def test_a_syntax_error_is_told_and_may_be_corrected(program: Write) -> None:
     path = program("x = 1\ny = = 2\n")
     with Ide.of(path) as ide:
         ide.send("start")
         error = ide.expect("error", command="start")
         assert error["location"] == {"file": str(path), "line": 2, "column": 5}
+        assert error["message"] == "SyntaxError: invalid syntax"
         path.write_text("x = 1\ny = 2\n")
         ide.send("start")
         ide.expect("started")
         ide.stopped("entry", 1)
+
+
+def test_a_program_in_another_language_is_told_to_have_been_read_as_something_else(program: Write) -> None:
+    path = program("echo hello\n", "hello.sh")
+    with Ide.of(path) as ide:
+        ide.refused("start", "SyntaxError: invalid syntax. hello.sh was read as Python")
+    broken = program("do main( {\n", "broken.ez")
+    stand_in = str(Path(__file__).parent / "ez_stand_in.py")
+    with Ide.of(broken, env={"OPENCODE_DEBUG_EZ_PATH": stand_in}) as ide:
+        ide.refused("start", "Parse errors in file")
 
 
 def test_arguments_and_working_folder_reach_the_program(program: Write, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "removeWatch": {"id": 1},
 }
 CANNOT = {name: f"Cannot {command.said}: " for name, command in COMMANDS.items()}
-NO_DATA = "The debugger of this session (debugpy) has no data breakpoints"
+NO_DATA = "The debugger of this session (debugpy) cannot watch values"
 NO_WAY_BACK = "(debugpy) cannot go back"
 
 # What a command is answered by: the name of an event, or what an error says.
@@ -68,7 +68,7 @@ EXPECTED: dict[str, dict[State, str]] = {
         "addWatch": (NO_PROGRAM, "watchAdded", "watchAdded", "watchAdded", ENDED),
         "removeWatch": (NO_PROGRAM, "watchRemoved", "watchRemoved", "watchRemoved", ENDED),
         "getWatches": (NO_PROGRAM, "watches", "watches", "watches", ENDED),
-        "record": (NOT_STARTED, NOT_STARTED, RUNNING, "(debugpy) has no reverse", ENDED),
+        "record": (NOT_STARTED, NOT_STARTED, RUNNING, NO_WAY_BACK, ENDED),
         "stepBack": (NOT_STARTED, NOT_STARTED, RUNNING, NO_WAY_BACK, ENDED),
         "reverseContinue": (NOT_STARTED, NOT_STARTED, RUNNING, NO_WAY_BACK, ENDED),
     }.items()

@@ -12,17 +12,8 @@ from hypothesis import strategies as st
 
 from opencode_debugger.ez import page
 from opencode_debugger.ez.lines import Lines, Malformed, TooLong, decode, encode
-from opencode_debugger.ez.protocol import (
-    CAPABILITIES,
-    COMMANDS,
-    EVENTS,
-    State,
-    check_command,
-    check_event,
-    command,
-    event,
-    refusal,
-)
+from opencode_debugger.ez.messages import check_command, check_event, command, event, refusal
+from opencode_debugger.ez.protocol import CAPABILITIES, COMMANDS, EVENTS, State
 from opencode_debugger.stdio.commands import HANDLERS
 
 DOCUMENTATION = Path(__file__).parent.parent / "docs" / "ez-protocol.md"

@@ -126,7 +126,9 @@ def test_websocket_of_a_foreign_page_is_refused_before_it_opens(door: Door) -> N
         b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
         b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nConnection: close\r\n\r\n"
     )
-    assert b" 403 " in door.raw(upgrade).split(b"\r\n")[0]
+    assert parsed(door.raw(upgrade)) == (403, "ORIGIN_NOT_ALLOWED")
+    rebound = upgrade.replace(b"127.0.0.1:PORT\r\nOrigin: http://evil.example", b"evil.example:PORT")
+    assert parsed(door.raw(rebound)) == (421, "HOST_NOT_ALLOWED")
 
 
 def test_declared_length_over_the_limit_is_413(door: Door) -> None:

@@ -90,6 +90,16 @@ def test_a_crash_is_debugged_to_the_faulting_line_and_variable(
     assert session.output() == "order 7\norder 7 weighs 22\norder 8\n"
 
 
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_traps_and_wild_pointers_are_told_as_what_they_are(session: Session, build: Builder, adapter: str) -> None:
+    trouble = build("trouble")
+    stop = launch(session, trouble, WAYS[adapter], args=["wild"])
+    assert (stop["stop_reason"], stop["exception"]["type"]) == ("exception", "SIGTRAP")
+    stop = session.resume()
+    assert here(stop) == ("main", trouble.line("wild"))
+    assert stop["exception"]["message"] == "Segmentation fault at an address that no memory can have"  # not at 0x0
+
+
 def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dict[str, str]) -> None:
     tour = build("tour")
     path = str(tour.source)
@@ -118,6 +128,9 @@ def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dic
     assert session.evaluate("factorial(5)")["result"] == "120"
     assert session.evaluate("no_such_name")["error"]
     refusal(400, "EVALUATE_ERROR", session.evaluate, "total +")
+    refusal(400, "NOT_SUPPORTED", session.evaluate, "> next", context="repl")  # nobody would know where it is
+    refused = refusal(400, "BREAKPOINT_INVALID_LINE", session.post, "/run-to", {"line": 5})  # not run to its end
+    assert re.match(r"Line \d+ is the nearest", refused.details["suggestion"])
 
     assert here(session.step("into")) == ("add", tour.line("add") - 1)
     stop = session.step("over")
@@ -201,8 +214,32 @@ def test_classes_containers_and_exceptions_of_cpp(session: Session, build: Build
     assert re.search(r'"bad".*1.*"good".*2', values["seen"])
     assert values["area"] == "13"
     assert list(children(session, row_of(session, "sides")).values()) == ["2", "3", "-1"]
+    assert re.search(r'7.*"seven"', values["words"])
+    assert (values["second"], session.evaluate("second")["result"]) == ("3", "3")  # not where it is
+    assert children(session, row_of(session, "first"))["side"] == "2"  # a Square, behind a pointer to a Shape
+
+    assert session.post("/set-expression", {"expression": "title", "value": '"new"'})["value"] == '"new"'
+    assert session.evaluate('title.compare("new")')["result"] == "0"
+    session.post("/set-expression", {"expression": "title", "value": "first->name"})  # a copy: else it is freed twice
+    assert session.evaluate("title")["result"] == '"square"'
+    session.evaluate("times(2)")  # which neither can, and gdb crashes when it tries
     end = session.resume()
     assert (end["exit_code"], session.output()) == (0, "shapes: negative side\n2 of area 13, 1 bad\n")
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_breakpoints_in_a_library_bind_when_it_is_loaded(session: Session, build: Builder, adapter: str) -> None:
+    library = build("plugin", "-shared", "-fPIC", "-DLIBRARY")
+    (line,) = session.break_at(library.source, "triple")
+    placed = session.post("/breakpoints", {"function": "triple"})
+    stop = launch(session, build("plugin"), WAYS[adapter], args=[str(library.program)])
+    assert here(stop) == ("triple", library.line("triple"))
+    assert stop["hit_breakpoint_ids"] == [line["id"], placed["breakpoint_id"]]
+    assert session.locals() == {"n": "14"}
+    told = [event["body"]["breakpoint"] for event in session.events("breakpoint")]
+    bound = {bp["id"]: bp["verified"] for bp in told if bp["verified"]}
+    assert bound == {line["id"]: True, placed["breakpoint_id"]: True}
+    assert session.resume()["exit_code"] == 0
 
 
 def test_threads_stop_together_and_each_stop_is_told(session: Session, build: Builder, way: dict[str, str]) -> None:
@@ -288,6 +325,7 @@ def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, ad
     assert session.get()["pid"] is None
     (bp,) = session.break_at(crash.source, "main")
     assert not bp["verified"] and "core file" in bp["message"]
+    refusal(400, "BREAKPOINT_INVALID_CONDITION", session.post, "/data-breakpoints", {"expression": "item"})
     chain = [("weigh", crash.line("crash")), ("total", crash.line("caller")), ("main", crash.line("main"))]
     assert own(session.get("/stacktrace")["frames"], crash) == chain
     assert is_null(session.locals(0)["item"])

@@ -141,18 +141,7 @@ def test_a_condition_that_fails_at_run_time_stops_and_says_so(session: Session, 
     stop = launch(session, trouble)
     assert here(stop) == ("twice", trouble.line("twice"))
     assert "Cannot access memory at address 0x0" in stop["note"]
-
-
-def test_breakpoints_in_a_library_bind_when_it_is_loaded(session: Session, build: Builder) -> None:
-    library = build("plugin", "-shared", "-fPIC", "-DLIBRARY")
-    (line,) = session.break_at(library.source, "triple")
-    placed = session.post("/breakpoints", {"function": "triple"})
-    stop = launch(session, build("plugin"), str(library.program))
-    assert here(stop) == ("triple", library.line("triple"))
-    assert stop["hit_breakpoint_ids"] == [line["id"], placed["breakpoint_id"]]
-    told = [event["body"]["breakpoint"] for event in session.events("breakpoint")]
-    bound = {bp["id"]: bp["verified"] for bp in told if bp["verified"]}
-    assert bound == {line["id"]: True, placed["breakpoint_id"]: True}
+    assert session.get("/breakpoints")["breakpoints"][0]["hit_count"] == 1
 
 
 @BOTH

@@ -17,7 +17,7 @@ from relays import RUN_ID, RUN_MARKER, Api, Relay, Session, free_port, meanwhile
 
 from opencode_debugger.adapters.debugpy.ports import Sockets
 from opencode_debugger.adapters.native import lldb_program
-from opencode_debugger.adapters.native.lldb_looking import short_name
+from opencode_debugger.adapters.native.names import short_name
 from opencode_debugger.errors import RelayError
 
 OURS = {**os.environ, RUN_MARKER: RUN_ID}
@@ -79,7 +79,8 @@ def test_names_of_functions_are_without_their_parameters() -> None:
     assert short_name("f(void (*)(int), std::vector<A, B<C>> const&)") == "f"
     assert short_name("ns::Made<A>::type ns::make<A, int&>(int&)") == "ns::make<A, int&>"
     assert short_name("(anonymous namespace)::f(int)") == "(anonymous namespace)::f"
-    assert short_name("Call::operator()(int) const") == "Call::operator()"
+    assert short_name("Call::operator()(int) const") == short_name("Call::operator()") == "Call::operator()"
+    assert short_name("Bird::name[abi:cxx11]() const") == "Bird::name"
     assert short_name("shop::main::h6af98f0123456789") == "shop::main"
 
 
@@ -92,7 +93,7 @@ def test_calls_that_go_wrong_leave_the_program_where_it_was(session: Session, bu
     assert session.evaluate("twice(21)")["result"] == "42"
     assert "SIGSEGV" in session.evaluate("crashes(0)")["error"]
     assert "SIGABRT" in session.evaluate("aborts()")["error"]
-    for slow in ("never_returns(1)", "sleeps()"):
+    for slow in ("never_returns(1)", "sleeps()", "for (;;);"):
         refusal(504, "DEBUGPY_TIMEOUT", session.evaluate, slow, timeout=0.5)
     assert session.evaluate("(void)0")["result"] == ""
     assert session.evaluate("number = number + 1; number * 10")["result"] == "20"
@@ -102,6 +103,39 @@ def test_calls_that_go_wrong_leave_the_program_where_it_was(session: Session, bu
     assert (stop["stop_reason"], line(stop)) == ("breakpoint", calls.line("twice"))
     assert session.evaluate("number")["result"] == "4"
     assert session.evaluate("> frame select 1\n", context="repl")["result"].startswith("frame #1")
+
+
+def test_values_are_paged_set_and_refused_in_plain_words(session: Session, build: Builder) -> None:
+    calls = build("calls")
+    session.break_at(calls.source, "second")
+    launch(session, calls, {"debugger": "lldb-server"})
+
+    reference = session.evaluate("many")["variables_reference"]
+    page = session.get(f"/variables/{reference}", start=499_998, count=5)  # would take minutes as a whole
+    assert ([row["name"] for row in page["variables"]], page["total"]) == (["[499998]", "[499999]"], 500_000)
+    assert session.post("/set-expression", {"expression": "size", "value": "4"})["value"] == "LARGE"
+    refusal(400, "EVALUATE_ERROR", session.post, "/set-expression", {"expression": "size", "value": '"text"'})
+    assert session.evaluate("*(int *)8")["error"] == "Cannot access the memory that it reads"
+    ended = session.post("/terminate", {"force": True})  # after which lldb-dap may crash
+    assert (ended["exit_code"], ended["signal"]) == (-9, "SIGKILL")
+
+
+def test_a_function_in_one_line_is_stopped_in_with_its_parameters(session: Session, build: Builder) -> None:
+    calls = build("calls")
+    session.break_at(calls.source, "halves")
+    (placed,) = session.break_at(calls.source, "half", condition="number == 42")
+    launch(session, calls)
+    stop = session.resume()
+    assert (stop["hit_breakpoint_ids"], session.locals()["number"]) == ([placed["id"]], "42")
+    session.step("out")
+    changed = session.patch(f"/breakpoints/{placed['id']}", {"condition": "number == 43"})
+    assert changed["verified"]
+    stop = session.step("into")
+    assert (stop["stop_reason"], stop["current_location"]["function"]) == ("step", "half")
+    assert session.locals()["number"] == "42"
+    session.step("out")
+    end = session.step("out")  # of main: what called it is not the program's
+    assert (end["status"], end["exit_code"]) == ("terminated", 42)
 
 
 def test_of_breakpoints_at_one_place_those_are_told_whose_conditions_hold(session: Session, build: Builder) -> None:

@@ -102,6 +102,23 @@ def test_a_change_of_data_stops_the_program(started: Start, account: Native, ada
         assert kinds == ["new", "removed"] * 3
 
 
+def test_a_watched_variable_is_given_up_when_its_function_returns(started: Start, account: Native) -> None:
+    with started("gdb") as session:
+        session.break_at(account.source, "pay")
+        session.resume()
+        session.post("/data-breakpoints", {"expression": "amount"})
+        assert session.resume()["stop_reason"] == "breakpoint"  # the next call
+        assert session.get("/data-breakpoints")["total"] == 0
+        session.post("/data-breakpoints", {"expression": "amount"})
+        stop = session.step("over", count=2)
+        assert (stop["stop_reason"], stop["current_location"]["function"]) == ("step", "main")
+        assert "has returned" in stop["note"]
+        session.resume()
+        session.post("/data-breakpoints", {"expression": "amount"})
+        assert session.step("out")["stop_reason"] == "step"
+        assert session.get("/data-breakpoints")["total"] == 0
+
+
 @BOTH
 def test_machine_code_names_its_function_and_file_and_ends_where_memory_does(
     api: Api, build: Builder, adapter: str
@@ -115,6 +132,9 @@ def test_machine_code_names_its_function_and_file_and_ends_where_memory_does(
         assert {(each["symbol"], each["path"]) for each in shown} == {("pay", str(source))}
         refusal(400, "INVALID_PARAMETER", session.get, "/disassembly", address="0x10")
         refusal(400, "INVALID_PARAMETER", session.get, "/disassembly", address="0x10", offset=-3)
+        refusal(400, "INVALID_PARAMETER", session.get, "/disassembly", address="0xffffffffffffffff")
+        (code,) = session.get("/disassembly", address="puts", count=1)["instructions"]  # of a library
+        assert code["symbol"].endswith("puts")
 
 
 def test_a_recorded_program_goes_back(started: Start, account: Native) -> None:

@@ -93,7 +93,17 @@ def test_the_changelog_knows_the_version() -> None:
 
 
 def test_code_that_runs_inside_any_interpreter_has_no_syntax_newer_than_3_8() -> None:
-    adapter = ROOT / "src/opencode_debugger/adapters/debugpy"
-    checked = [*(adapter / "inside").rglob("*.py"), adapter / "lines.py", adapter / "debugpy_launcher.py"]
+    adapters = ROOT / "src/opencode_debugger/adapters"
+    scripts = ("lines", "injected", "debugpy_launcher", "child_debugpy_launcher")
+    python, native = adapters / "debugpy", adapters / "native"
+    checked = [*(python / "inside").rglob("*.py"), *(python / f"{name}.py" for name in scripts)]
+    checked += [*(native / "gdb_inside").rglob("*.py"), native / "lldb_containers.py"]
     script = "import ast, sys; [ast.parse(open(p).read(), p, feature_version=(3, 8)) for p in sys.argv[1:]]"
     subprocess.run([sys.executable, "-c", script, *map(str, checked)], check=True)
+
+
+def test_what_a_runner_loads_brings_no_openssl() -> None:
+    """It costs megabytes in every session; hashlib, hmac, secrets and ssl bring it."""
+    code = "import sys, opencode_debugger.runner.__main__; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert {"_hashlib", "_ssl"} & set(loaded) == set()

@@ -26,7 +26,7 @@ from opencode_debugger.auth.scopes import ALL_SCOPES
 from opencode_debugger.auth.tokens import hash_of, new_token
 from opencode_debugger.persistence.tokens import TokenStore
 from opencode_debugger.relay import following
-from opencode_debugger.streams import wire
+from opencode_debugger.streams import http, wire
 from opencode_debugger.streams.http import Http
 
 
@@ -221,6 +221,95 @@ def test_a_reader_of_server_sent_events_that_takes_nothing_is_cut_off(
                 assert connection.recv(20_000)
                 time.sleep(0.05)
             assert len(server.server_state.connections) == 1
+
+
+def test_answers_to_pings_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    handle_ping = wire.Wire.handle_ping
+    monkeypatch.setattr(wire.Wire, "handle_ping", lambda self: (handle_ping(self), seen.append(self)))
+    with (
+        served(Quiet(), tmp_path) as (_, relay, token),
+        RawSocket(relay, "/sessions/s/logs", token, receive_buffer=4096) as raw,
+    ):
+        raw.socket.sendall(made(PING, b"p" * 125) * 60_000)
+        wait_until(lambda: len(seen) == 60_000)
+        assert seen[0].transport.get_write_buffer_size() < 500_000
+
+
+def test_a_request_that_never_comes_to_its_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in http.PATIENCE:
+        monkeypatch.setitem(http.PATIENCE, part, 0.2)
+    with served(Endless(), tmp_path) as (server, relay, _):
+        head = f"POST /api/v1/sessions HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\nContent-Type: application/json\r\n"
+        for begun in ("", "POST /api", head, f"{head}Content-Length: 9\r\n\r\n{{"):
+            with socket.create_connection(("127.0.0.1", relay.port), timeout=10) as connection:
+                connection.sendall(begun.encode())
+                assert connection.recv(100) == b"", begun
+        wait_until(lambda: not server.server_state.connections)
+        wait_until(lambda: not server.server_state.tasks)
+
+
+def test_whoever_sends_piece_by_piece_and_keeps_the_connection_is_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(http.PATIENCE, http.Awaited.BODY, 0.5)
+    monkeypatch.setitem(http.PATIENCE, http.Awaited.HEAD, 0.5)
+    with served(Endless(), tmp_path) as (_, relay, _):
+        head = f"POST /api/v1/sessions HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\nContent-Type: application/json\r\n"
+        pieces = [head + "Content-Length: 4\r\n\r\n", "{", " ", " ", "}"]
+        with socket.create_connection(("127.0.0.1", relay.port), timeout=10) as connection:
+            for _ in range(2):
+                for piece in pieces:
+                    connection.sendall(piece.encode())
+                    time.sleep(0.15)
+                assert connection.recv(10_000).startswith(b"HTTP/1.1 201 ")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/health", "/api/v1/sessions/s/logs"])
+def test_a_head_without_an_end_is_refused(relay: Relay, path: str) -> None:
+    begun = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\nX-Long: ".encode()
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=10) as connection:
+        connection.sendall(begun + b"x" * 100_000)
+        hear(connection, b"The head of the request is larger than 65536 bytes")
+
+
+def hear(connection: socket.socket, text: bytes) -> None:
+    heard = b""
+    while text not in heard:
+        data = connection.recv(10_000)
+        assert data, heard
+        heard += data
+
+
+def test_what_comes_behind_a_body_counts_for_nothing(relay: Relay) -> None:
+    head = f"POST /api/v1/nothing HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    body = head.encode() + b"2\r\n{}\r\n0\r\n"
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=10) as connection:
+        connection.sendall(body + b"Host: evil.example\r\nAuthorization: Bearer wrong\r\n\r\n")
+        hear(connection, b"ROUTE_NOT_FOUND")
+        connection.sendall(body + b"X-Long: ")
+        hear(connection, b"ROUTE_NOT_FOUND")
+        connection.sendall(b"x" * 100_000)
+        hear(connection, b"larger than 65536 bytes")
+
+
+@pytest.mark.parametrize(
+    ("extra", "status"),
+    [
+        (f"Cookie: {'c' * 9000}\r\n", 431),
+        ("".join(f"X-{number}: 1\r\n" for number in range(200)), 431),
+        ("Content-Length: 5\r\n", 400),
+    ],
+    ids=["a long header", "many headers", "a body"],
+)
+def test_a_request_that_can_open_no_websocket_is_answered(relay: Relay, extra: str, status: int) -> None:
+    upgrade = (
+        f"GET /sessions/s/logs HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=5) as connection:
+        connection.sendall(f"{upgrade}{extra}\r\n".encode())
+        assert connection.recv(10_000).startswith(b"HTTP/1.1 %d " % status)
 
 
 def test_who_does_not_take_part_in_the_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

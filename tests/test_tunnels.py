@@ -116,6 +116,33 @@ with socket.create_connection((host, int(port)), 10) as sock:
     assert done.stdout.startswith("ERROR this tunnel is for processes of the user who runs the session")
 
 
+def test_the_debugger_of_another_user_is_not_taken_for_the_programs(
+    session: Session, program: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Whoever reads the program's command line knows where its debugger is awaited, and what it has to show."""
+    stranger = """
+import encodings.idna, os, socket, sys
+os.setuid(65534)
+host, port = sys.argv[1].split(":")
+with socket.create_connection((host, int(port)), 10) as sock:
+    print("heard", sock.recv(1000))
+"""
+    first = tmp_path / "sitecustomize.py"
+    first.write_text(f"""
+import subprocess, sys
+if "--connect" in sys.orig_argv:
+    address = sys.orig_argv[sys.orig_argv.index("--connect") + 1]
+    with open({str(tmp_path / "heard")!r}, "w") as heard:
+        subprocess.run([sys.executable, "-I", "-S", "-c", {stranger!r}, address], stdout=heard, timeout=10)
+""")
+    session.launch(program("print('done')"), env={"PYTHONPATH": str(tmp_path)}, tunnel_only=True, wait=False)
+    assert (tmp_path / "heard").read_text() == "heard b''\n"
+    with Dap.of(session) as dap:
+        dap.attach()
+        dap.ready()
+        session.wait_for_output("done")
+
+
 def test_the_tunnel_is_gone_when_the_program_is(paused: Session) -> None:
     uri = paused.get()["debugger"]["uri"]
     with Dap.of(paused) as dap:
@@ -465,6 +492,8 @@ def test_the_tunnels_token_is_shown_only_to_those_who_may_change_the_program(rel
     ("options", "words"),
     [
         (["sess_00000000"], "there is no session sess_00000000"),
+        (["../sess_00000000"], "../sess_00000000 is not the id of a session"),
+        (["SESSION", "--server", "https://127.0.0.1:PORT"], "does not speak TLS"),
         (["SESSION", "--token-file", "EMPTY"], "is empty"),
         (["SESSION", "--token-file", "WRONG"], "the relay does not know this token"),
         (["SESSION", "--server", "http://127.0.0.1:1"], "no relay answers at http://127.0.0.1:1/api/v1"),
@@ -480,7 +509,7 @@ def test_the_command_says_what_is_wrong(
     for name, content in (("EMPTY", ""), ("WRONG", "ocdb_wrong")):
         (tmp_path / name).write_text(content)
     named = {"SESSION": standing.id, "EMPTY": str(tmp_path / "EMPTY"), "WRONG": str(tmp_path / "WRONG")}
-    command = [COMMAND, "tunnel", *(named.get(option, option) for option in options)]
+    command = [COMMAND, "tunnel", *(named.get(option, option).replace("PORT", str(relay.port)) for option in options)]
     done = subprocess.run(
         [*command, "--data-dir", str(relay.data_dir)],
         stdin=subprocess.DEVNULL,
@@ -491,6 +520,15 @@ def test_the_command_says_what_is_wrong(
     )
     assert (done.returncode, done.stdout) == (1, ""), done
     assert words in done.stderr and done.stderr.startswith("opencode-debugger: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("listen", [[], ["--listen", "0"]], ids=["pipe", "port"])
+def test_a_relay_under_a_name_that_it_does_not_know_says_so(relay: Relay, standing: Session, listen: list[str]) -> None:
+    token = relay.data_dir / "local-token"
+    command = [COMMAND, "tunnel", standing.id, "--server", f"http://127.1:{relay.port}", "--token-file", str(token)]
+    done = subprocess.run([*command, *listen], input="", capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    assert "The host '127.1:" in done.stderr.splitlines()[-1]
 
 
 def test_a_local_port_is_closed_when_its_session_is_gone(relay: Relay, api: Api) -> None:

@@ -61,7 +61,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
         502, "Start the target with: python -m debugpy --listen 127.0.0.1:PORT script.py, then attach again"
     ),
     "STDIN_CLOSED": ErrorSpec(
-        409, "The program takes no more input: GET /api/v1/sessions/{id}/report shows where it is, or launch it again"
+        409,
+        "The program takes no more input: GET /api/v1/sessions/{id}/report shows where it is, "
+        "POST /api/v1/sessions/{id}/restart runs it again",
     ),
     "STDIN_FULL": ErrorSpec(
         409,

@@ -3,10 +3,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+int many[500000];
+enum size { SMALL, LARGE = 4 } size;
+
 int twice(int number) {
     number *= 2;
     return number; // @twice
 }
+
+int half(int number) { return number / 2; } // @half
 
 int crashes(int *nowhere) {
     return *nowhere;
@@ -31,6 +36,7 @@ int main(int argc, char **argv) {
     int number = argc; // @first
     number = twice(number); // @second
     number += twice(20);
+    number = half(number) + half(number); // @halves
     printf("%s %d\n", argc > 1 ? argv[1] : "-", number); // @print
     return number;
 }

@@ -1,9 +1,6 @@
 /* Built as a library (-shared -DLIBRARY), and as the program that loads it when it runs. */
 #ifdef LIBRARY
-int triple(int n) {
-    int result = 3 * n; // @triple
-    return result;
-}
+int triple(int n) { return 3 * n; } // @triple
 #else
 #include <dlfcn.h>
 #include <stdio.h>

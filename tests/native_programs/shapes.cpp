@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 class Shape {
@@ -60,6 +61,10 @@ int main() {
         }
     }
     double area = (doubled(geometry::total(shapes)) + doubled(0)) / 2;
+    std::unordered_map<int, std::string> words{{7, "seven"}};
+    int &second = sides[1];
+    Shape *first = shapes[0].get();
+    auto times = [&](int number) { return number * second; };
     std::printf("%zu of area %g, %d bad\n", shapes.size(), area, seen["bad"]); // @print
-    return 0;
+    return times(0) + (first == nullptr) + (words.size() != 1);
 }

@@ -50,5 +50,10 @@ int main(int argc, char **argv) {
         forever();
     if (!strcmp(wish, "deeper"))
         deeper(0);
+    if (!strcmp(wish, "wild")) {
+        int *volatile wild = (int *)0x4141414141414141;
+        raise(SIGTRAP);
+        return *wild; // @wild
+    }
     return 0; // @end
 }

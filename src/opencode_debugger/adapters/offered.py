@@ -18,13 +18,26 @@ METHODS = {
 }
 """By capability, the method that an adapter has which offers it."""
 
+CANNOT = {
+    "tasks": "list tasks",
+    "step_targets": "step into a chosen call",
+    "memory": "show memory",
+    "write_memory": "write memory",
+    "disassembly": "show machine code",
+    "data_breakpoints": "watch values",
+    "instruction_steps": "step by instructions",
+    "reverse": "go back",
+}
+"""By capability, what a debugger without it does not do."""
+
 INSTEAD = {
     "tasks": "Tasks are Python's: GET /sessions/{id}/threads shows what a native program runs",
     "step_targets": "Use step-into: it enters the first call of the line, and again after step-out the next",
     "memory": "Look at values with POST /sessions/{id}/evaluate; memory is shown of native programs",
-    "write_memory": "Change values with POST /sessions/{id}/set-variable; memory is written in native programs",
+    "write_memory": "Change values with POST /sessions/{id}/set-expression; memory is written in native programs",
     "disassembly": "Only native programs have machine code to show: launch with `program`",
     "data_breakpoints": "Use POST /sessions/{id}/step-until with an expression, or a conditional breakpoint",
+    "instruction_steps": "Step by lines: only native programs have instructions to step by",
     "reverse": "Set a breakpoint earlier and POST /sessions/{id}/restart; going back needs a native program and gdb",
 }
 
@@ -45,10 +58,9 @@ class Offered:
         return self.more | own
 
     def refusal(self, capability: str) -> RelayError:
-        said = capability.replace("_", " ")
         return RelayError(
             "NOT_SUPPORTED",
-            f"The debugger of this session ({self.name}) has no {said}",
+            f"The debugger of this session ({self.name}) cannot {CANNOT[capability]}",
             capability=capability,
             suggestion=INSTEAD[capability],
         )

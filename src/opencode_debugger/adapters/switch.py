@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, cast
 
-from .base import Adapter
+from .base import Adapter, Debugger
 from .ez.source import is_ez
 
 NATIVE_SOURCES = frozenset(
@@ -45,7 +45,7 @@ def native_lines(path: str) -> dict[str, Any]:
 class Switch:
     """Stands for whichever adapter is in use: everything else that is asked of it is asked of that one."""
 
-    def __init__(self, make: Callable[[str], Adapter], first: str) -> None:
+    def __init__(self, make: Callable[[str], Debugger], first: str) -> None:
         self._make = make
         self._made = {first: make(first)}
         self.current = self._made[first]
@@ -73,9 +73,9 @@ class Switch:
     def _teller(self, path: str) -> Adapter:
         """Who speaks the EZ protocol may have any language, but those of others are better known to them."""
         is_theirs = is_ez(path) or (self.current.name == "ez" and not path.endswith((".py", ".pyw")))
-        return self._made_for("ez") if is_theirs else self._made_for("debugpy")
+        return cast(Adapter, self._made_for("ez" if is_theirs else "debugpy"))
 
-    def _made_for(self, name: str) -> Adapter:
+    def _made_for(self, name: str) -> Debugger:
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]

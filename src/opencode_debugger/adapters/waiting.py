@@ -53,6 +53,15 @@ def reader_of(pipe: Pipe, program: int) -> Reader | None:
     return None
 
 
+def is_busy(pid: int) -> bool:
+    """Whether a thread of it runs, or would if it were its turn."""
+    for thread in _threads(pid):
+        with contextlib.suppress(OSError):
+            if _read(f"/proc/{pid}/task/{thread}/stat").rpartition(")")[2].split()[0] == "R":
+                return True
+    return False
+
+
 def _family(program: int) -> Iterator[int]:
     """The program, then its children and theirs."""
     found = [program]

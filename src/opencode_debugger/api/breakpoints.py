@@ -13,6 +13,7 @@ from ..models.breakpoints import (
     BreakpointList,
     BreakpointRemoved,
     BreakpointsBody,
+    BreakpointsRemoved,
     BreakpointsSet,
     ChangeBreakpointRequest,
 )
@@ -69,6 +70,17 @@ async def change_breakpoint(
 ) -> Response:
     """Change what is named in the body and nothing else; switch it off and on. Its id stays."""
     return await ask(request, session_id, "change_breakpoint", {"breakpoint_id": breakpoint_id, **body.params()})
+
+
+@router.delete(
+    "/sessions/{session_id}/breakpoints",
+    operation_id="clearBreakpoints",
+    summary="Remove all breakpoints",
+    responses=answers(BreakpointsRemoved, *SESSION, *STATE),
+)
+async def clear_breakpoints(request: Request, session_id: SessionId) -> Response:
+    """Remove every breakpoint, restored ones included; those on exceptions stay."""
+    return await ask(request, session_id, "clear_breakpoints")
 
 
 @router.delete(

@@ -8,8 +8,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..models.queries import ReportQuery, ScopesQuery, WaitQuery
-from ..models.requests import (
+from ..models.execution import (
     ContinueThreadRequest,
     PauseRequest,
     ResumeRequest,
@@ -18,8 +17,9 @@ from ..models.requests import (
     StepIntoRequest,
     StepRequest,
     StepUntilRequest,
-    WaitOptions,
 )
+from ..models.queries import ReportQuery, ScopesQuery, WaitQuery
+from ..models.requests import WaitOptions
 from ..models.stops import Continued, InputSent, RanTo, Stepped, SteppedUntil, StepTargets, StopReport
 from .answers import BODY, SESSION, STATE, answers, ask
 from .parameters import SessionId, ThreadId, tagged

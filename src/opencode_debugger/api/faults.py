@@ -15,7 +15,7 @@ from ..errors import RelayError
 from ..models import envelope
 from ..models.problems import refusal
 from .answers import JsonBytes
-from .nearest import allowed_methods, nearest_route
+from .nearest import allowed_methods, is_websocket, nearest_route
 
 
 def install(app: FastAPI) -> None:
@@ -51,7 +51,14 @@ async def framework_error(request: Request, error: Exception) -> Response:
 def route_not_found(request: Request) -> RelayError:
     path = request.scope["path"][:200]
     message, details = f"There is no {request.method} {path}", dict[str, Any](path=path)
-    if nearest := nearest_route(request.app, path):
+    if "//" in path:
+        details["suggestion"] = "A part of the path is empty: is the variable that should hold the session's id set?"
+    elif is_websocket(request.app, path):
+        details["suggestion"] = (
+            "This is the address of a WebSocket: open it as one. "
+            "GET /api/v1/sessions/{id}/output/stream and events/stream have the same in plain HTTP"
+        )
+    elif nearest := nearest_route(request.app, request.method, path):
         details["suggestion"] = f"Did you mean {nearest}? GET /api/v1/info lists the endpoints, /docs describes them"
     return RelayError("ROUTE_NOT_FOUND", message, **details)
 

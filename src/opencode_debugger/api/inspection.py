@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from ..models import inspection as models
 from ..models import queries
-from ..models.requests import EvaluateRequest
 from .answers import BODY, SESSION, STATE, answers, ask
 from .parameters import FrameId, Reference, SessionId, ThreadId, tagged
 
@@ -164,7 +163,7 @@ async def get_children(
         models.Evaluation, *BODY, *SESSION, *STATE, "EVALUATE_ERROR", "THREAD_NOT_FOUND", "FRAME_NOT_FOUND"
     ),
 )
-async def evaluate(request: Request, session_id: SessionId, body: EvaluateRequest) -> Response:
+async def evaluate(request: Request, session_id: SessionId, body: models.EvaluateRequest) -> Response:
     """Evaluate an expression in a frame. One that raises is an answer too: see `error`.
 
     In a thread that is busy in a call it can look, but what it assigns does not reach the frame."""

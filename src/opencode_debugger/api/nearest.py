@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 
 from fastapi import FastAPI
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
+
+from ..models.meant import ROUTES
 
 ALIKE = 0.85
 
@@ -24,12 +26,29 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     return sorted(set().union(*matching))
 
 
-def nearest_route(app: FastAPI, path: str) -> str | None:
-    """The path that was probably meant, with the caller's own ids in it."""
-    prefixed = path if path.startswith("/api/") else "/api/v1" + path
-    candidates = {filled_in(route.path, prefixed.split("/")) for route in routes_of(app)}
-    score, best = max((SequenceMatcher(None, prefixed, candidate).ratio(), candidate) for candidate in candidates)
-    return best if score >= ALIKE else None
+def is_websocket(app: FastAPI, path: str) -> bool:
+    streams = (route for route in app.routes if isinstance(route, WebSocketRoute) and not route.path.startswith("/{"))
+    return any(route.path_regex.match(path) for route in streams)
+
+
+def nearest_route(app: FastAPI, method: str, path: str) -> str | None:
+    """The call that was probably meant, with the caller's own ids in it; with the same method if there is one."""
+    wanted = in_our_words(path if path.startswith("/api/") else "/api/v1" + path)
+    offered: dict[str, set[str]] = {}
+    for route in routes_of(app):
+        offered.setdefault(filled_in(route.path, wanted), set()).update(route.methods or ())
+    found = next(iter(get_close_matches("/".join(wanted), offered, 1, ALIKE)), None)
+    if found is None:
+        return None
+    return f"{method if method in offered[found] else min(offered[found])} {found}"
+
+
+def in_our_words(path: str) -> list[str]:
+    """The parts of a path; what is asked of a session may be called otherwise here."""
+    segments = path.split("/")
+    if len(segments) == 6 and segments[3] == "sessions":
+        segments[5:] = ROUTES.get(segments[5].lower(), segments[5]).split("/")
+    return segments
 
 
 def filled_in(template: str, segments: list[str]) -> str:

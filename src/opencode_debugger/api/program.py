@@ -8,8 +8,8 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..models.program import AttachRequest, LaunchRequest, RestartRequest, TerminateRequest
 from ..models.queries import WaitQuery
-from ..models.requests import AttachRequest, LaunchRequest, RestartRequest, TerminateRequest
 from ..models.sessions import Detached, Terminated
 from ..models.stops import Attached, Launched, Restarted
 from .answers import ATTACH, BODY, SESSION, STATE, answers, ask

@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.requests import Request
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..auth.scopes import operation_of
@@ -25,6 +26,10 @@ class RelayRoute(APIRoute):
         self.operation = operation_of(endpoint.__name__)
         self.endpoint_arguments = Arguments(self)
         self.app = self.answer
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Asked of each route until one is the right one: most are seen at once not to be."""
+        return super().matches(scope) if self.path_regex.match(scope["path"]) else (Match.NONE, {})
 
     def described(self) -> APIRoute:
         return APIRoute(self.path, self.endpoint, **self.options)

@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from ..models.portable import ImportSessionRequest, SessionDocument
 from ..models.queries import DeleteQuery, ExportQuery, PageQuery, WaitQuery
-from ..models.requests import CloneSessionRequest, CreateSessionRequest, UpdateSessionRequest
 from ..models.sessions import (
+    CloneSessionRequest,
+    CreateSessionRequest,
     Pong,
     Session,
     SessionCreated,
@@ -19,6 +20,7 @@ from ..models.sessions import (
     SessionImported,
     SessionList,
     SessionStatus,
+    UpdateSessionRequest,
 )
 from ..models.stops import StopReport
 from .answers import ATTACH, BODY, NEW_SESSION, SESSION, STATE, answers, ask, enveloped, relay_of

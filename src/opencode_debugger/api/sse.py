@@ -94,7 +94,7 @@ async def first_page(
 
 
 def output_frames(page: Page[Written]) -> list[bytes]:
-    missing = [frame(name, to_json({"count": count})) for name, count in missing_of(page)]
+    missing = [frame(name, to_json({"count": count})) for name, count in page.missing]
     return missing + [
         frame(
             "output",
@@ -106,7 +106,7 @@ def output_frames(page: Page[Written]) -> list[bytes]:
 
 
 def event_frames(session_id: str, page: Page[Happened]) -> list[bytes]:
-    missing = [frame(name, message(session_id, name, {"count": count})) for name, count in missing_of(page)]
+    missing = [frame(name, message(session_id, name, {"count": count})) for name, count in page.missing]
     return missing + [
         frame(entry.type, encode(Message(session_id, entry.type, entry.body, entry.timestamp)), entry.cursor)
         for entry in page.entries
@@ -126,10 +126,6 @@ async def as_frames(
                 return
     except RelayError as error:
         yield frame("error", to_json(error.to_dict()))
-
-
-def missing_of(page: Page[EntryT]) -> list[tuple[str, int]]:
-    return [(name, count) for name, count in (("dropped", page.dropped), ("cleared", page.cleared)) if count]
 
 
 def frame(event: str, data: bytes, id: str | None = None) -> bytes:

@@ -30,6 +30,7 @@ CHALLENGE = (b"www-authenticate", b"Bearer")
 COMMON_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
 Headers = MutableMapping[bytes, bytes]
+Extra = Iterable[tuple[bytes, bytes]]
 
 
 class GuardSettings(Protocol):
@@ -68,11 +69,12 @@ class Guard:
             await self.app(scope, receive, send)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers: Headers = dict(scope["headers"])
         try:
-            self.check_caller(scope, dict(scope["headers"]))
+            self.check_caller(scope, headers)
         except RelayError as error:
             LOG.warning("websocket refused: %s", error.message)
-            await send({"type": "websocket.close", "code": 1008, "reason": error.code})
+            await refuse(send, error, choose_request_id(headers), "websocket.http.response", COMMON_HEADERS)
         else:
             await self.app(scope, receive, send)
 
@@ -220,10 +222,16 @@ class Exchange:
     async def _refuse(self, error: RelayError) -> None:
         if self.status:
             return
-        body = envelope.failure(error, self.request_id)
-        headers = [JSON_TYPE, (b"content-length", b"%d" % len(body))]
-        await self.send({"type": "http.response.start", "status": error.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
+        await refuse(self.send, error, self.request_id)
+
+
+async def refuse(
+    send: Send, error: RelayError, request_id: str, kind: str = "http.response", extra: Extra = ()
+) -> None:
+    body = envelope.failure(error, request_id)
+    headers = [JSON_TYPE, (b"content-length", b"%d" % len(body)), *extra]
+    await send({"type": f"{kind}.start", "status": error.status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})
 
 
 def choose_request_id(headers: Headers) -> str:

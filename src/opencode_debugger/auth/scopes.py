@@ -70,6 +70,7 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
         "set_breakpoints",
         "change_breakpoint",
         "remove_breakpoint",
+        "clear_breakpoints",
         "apply_breakpoints",
         "set_exception_breakpoint",
         "remove_exception_breakpoints",

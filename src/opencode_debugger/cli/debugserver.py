@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from .failure import fail
@@ -12,6 +13,7 @@ if "ssl" not in sys.modules:
 
 
 def debugserver(file: str | None, args: list[str]) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until it is heard: nothing has begun, and nobody reads a traceback
     from ..stdio.server import run
     from ..stdio.settings import Unusable
 

@@ -14,10 +14,10 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from ..runner.peers import is_other_user
+from ..adapters.peers import is_other_user
 from .failure import fail
 from .reaching import Address, Problem, find
 
@@ -35,6 +35,7 @@ NEXT = {
     "FORBIDDEN": "the token lacks the scope sessions:write: make another with `opencode-debugger token create`",
     "SESSION_NOT_FOUND": "there is no session {session}: GET /api/v1/sessions lists them",
     "SESSION_EXPIRED": "session {session} has expired: create another",
+    "ROUTE_NOT_FOUND": "{session} is not the id of a session: GET /api/v1/sessions lists them",
     "SHUTTING_DOWN": "the relay is shutting down",
 }
 """What to say when the relay turns a tunnel away."""
@@ -94,15 +95,18 @@ def opened(address: Address, session: str) -> ClientConnection:
         raise Problem(f"what answers at {address.url} is no relay ({error}): is it https?") from None
     except (OSError, EOFError) as error:
         raise unreachable(address, error) from None
+    except InvalidStatus as error:
+        raise refused(address, session, error.response.body) from None
     except InvalidHandshake as error:
         raise Problem(f"{address.url} refused the connection: {error}") from None
 
 
 def unreachable(address: Address, error: Exception) -> Problem:
-    if isinstance(error, ssl.SSLCertVerificationError) or isinstance(
-        getattr(error, "reason", None), ssl.SSLCertVerificationError
-    ):
+    causes = (error, getattr(error, "reason", None))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return Problem(f"the certificate of {address.url} is not trusted ({error}): give its own with --cafile")
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return Problem(f"what answers at {address.url} does not speak TLS ({error}): is it http?")
     start = "start one with `opencode-debugger serve`, or" if address.is_here else "check the address, or"
     return Problem(f"no relay answers at {address.url} ({error}): {start} give another --server")
 
@@ -143,6 +147,15 @@ def problem_of(reason: str, session: str) -> TurnedAway:
     return TurnedAway(message or "the connection to the relay was lost: is it still running?", code)
 
 
+def refused(address: Address, session: str, answer: bytes | bytearray) -> Problem:
+    """By an answer in HTTP, which is the envelope if it is a relay's."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        error = json.loads(answer)["error"]
+        message = NEXT[error["code"]].format(session=session) if error["code"] in NEXT else error["message"]
+        return TurnedAway(message, error["code"])
+    return Problem(f"what answers at {address.url} is no relay")
+
+
 # A port for those who cannot use a pipe.
 
 
@@ -179,12 +192,9 @@ def check(address: Address, session: str) -> None:
         with opener.open(request, timeout=OPENING) as answer:
             answer.read()
     except HTTPError as refusal:
-        with contextlib.suppress(ValueError, TypeError, KeyError):
-            error = json.load(refusal)["error"]
-            if error["code"] == "FORBIDDEN":
-                return
-            raise TurnedAway(NEXT.get(error["code"], error["message"]).format(session=session), error["code"]) from None
-        raise Problem(f"what answers at {address.url} is no relay") from None
+        problem = refused(address, session, refusal.read())
+        if not isinstance(problem, TurnedAway) or problem.code != "FORBIDDEN":
+            raise problem from None
     except OSError as error:
         raise unreachable(address, error) from None
 

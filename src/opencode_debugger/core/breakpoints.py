@@ -12,7 +12,7 @@ from typing import Any
 from ..adapters.base import BY_FUNCTION, Adapter, Bound, DebuggerBreakpoint
 from ..adapters.switch import is_python_source
 from ..errors import RelayError
-from . import conditions
+from . import conditions, misplaced
 from .by_text import find_line
 from .source import OPEN, TEXT_LIMIT, LineVerdict, SourceFile, read_lines
 
@@ -174,6 +174,8 @@ class BreakpointTable:
             check_expressions(draft, adapter.check_expression if is_python_source(draft.path) else None)
         for draft in drafts:
             await examine(draft, strict, adapter)
+            if draft.is_pending and self.project_root and (meant := misplaced.meant(draft.path, self.project_root)):
+                draft.suggestion = {"path": meant}
         return drafts
 
     async def _draft(self, item: dict[str, Any], index: int, adapter: Adapter) -> Breakpoint:
@@ -313,10 +315,7 @@ async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
     if bp.function:
         await examine_function(bp, strict, adapter)
         return
-    if not os.path.isfile(bp.path):
-        if strict:
-            raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
-        bp.is_pending, bp.message = True, PENDING
+    if not file_exists(bp, strict):
         return
     source = SourceFile(bp.path, await adapter.examine(bp.path))
     verdict = source.verdict(bp.line)
@@ -340,15 +339,23 @@ async def examine(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
     bp.judge(verdict)
 
 
+def file_exists(bp: Breakpoint, strict: bool) -> bool:
+    """Until it does, the breakpoint is pending."""
+    if os.path.isfile(bp.path):
+        bp.suggestion = None
+        return True
+    if strict:
+        raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
+    bp.is_pending, bp.message = True, PENDING
+    return False
+
+
 async def examine_function(bp: Breakpoint, strict: bool, adapter: Adapter) -> None:
     """What the file says, if one is given; the program has the last word."""
     bp.is_pending, bp.verified, bp.message = False, False, not_loaded(bp.function)
     if not bp.path or not bp.function:
         return
-    if not os.path.isfile(bp.path):
-        if strict:
-            raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
-        bp.is_pending, bp.message = True, PENDING
+    if not file_exists(bp, strict):
         return
     found = await adapter.find_function(bp.path, bp.function)
     if found:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..adapters.base import Adapter, Listener
+from ..adapters.base import Debugger, Listener
 from ..adapters.debugpy.adapter import DebugpyAdapter
 from .settings import Config
 
 
-def make_adapter(name: str, config: Config, listener: Listener, spell: Callable[[str], str]) -> Adapter:
+def make_adapter(name: str, config: Config, listener: Listener, spell: Callable[[str], str]) -> Debugger:
     id, limits = config.session_id, config.limits
     timeouts = limits.dap_timeout_seconds, limits.dap_launch_timeout_seconds
     match name:

@@ -66,6 +66,25 @@ def _timestamp(milliseconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC).isoformat().removesuffix('+00:00')}.{rest:03d}Z"
 
 
+Positions = tuple[int, int]
+"""in the log of what happened, and in that of output"""
+
+
+class Merged(NamedTuple):
+    """A page of both, in the order in which they came."""
+
+    found: list[tuple[Positions, Entry]]
+    """each with the positions behind it"""
+    after: Positions
+    has_more: bool
+    dropped: int
+    cleared: int
+
+    def to_dict(self) -> dict[str, Any]:
+        next_cursor = _encode("e", *self.after)
+        return {"next_cursor": next_cursor, "has_more": self.has_more, "dropped": self.dropped, "cleared": self.cleared}
+
+
 class Ring:
     """Entries by position, the oldest dropped when they cost too much."""
 
@@ -113,6 +132,11 @@ class Ring:
         index = self._head + start - self._first
         kept = self._kept[index : index + limit]
         return start - max(position, self.cleared), start, [item[0] for item in kept if item is not None]
+
+    def before(self, position: int) -> Entry | None:
+        """The one that ends at a position, if it is still here."""
+        kept = self._kept[self._head + position - 1 - self._first] if position > self._first else None
+        return kept[0] if kept else None
 
     def cleared_since(self, position: int) -> int:
         return max(0, self.cleared - position)
@@ -162,6 +186,14 @@ class EventLog:
         dropped, start, entries = self._output.since(position, limit)
         return dropped, entries, start + len(entries)
 
+    def tail_of_output(self, count: int, category: str | None) -> str:
+        """The cursor before the last entries."""
+        position = self._output.end
+        while count and (before := self._output.before(position)) is not None:
+            position -= 1
+            count -= category in (None, before.body[0])
+        return output_cursor(position)
+
     def read_output(
         self, cursor: str | None, limit: int, category: str | None, room: int = PAGE_CHARACTERS
     ) -> dict[str, Any]:
@@ -195,9 +227,10 @@ class EventLog:
         if timeout and positions == self._ends:
             await self.news(timeout)
         page = self._merged(positions, limit, PAGE_CHARACTERS)
-        cleared = page.pop("cleared")
-        events = [entry.to_event() for _, entry in page["events"]]
-        return {**page, "events": events, **({"cleared": cleared} if cleared else {})}
+        shown = page.to_dict()
+        if not page.cleared:
+            del shown["cleared"]
+        return {**shown, "events": [entry.to_event() for _, entry in page.found]}
 
     def follow_events(
         self, cursor: str | None, limit: int, kinds: Collection[str] | None = None, from_now: bool = False
@@ -207,17 +240,22 @@ class EventLog:
         page = self._merged(positions, limit, STREAM_CHARACTERS)
         entries = [
             {"cursor": _encode("e", *after), **entry.to_event()}
-            for after, entry in page.pop("events")
+            for after, entry in page.found
             if kinds is None or entry.type in kinds
         ]
-        return {**page, "entries": entries}
+        return {**page.to_dict(), "entries": entries}
+
+    async def read_on(self, positions: Positions, limit: int, timeout: float) -> Merged:
+        """For somebody in this process, who needs no cursors."""
+        if positions == self._ends:
+            await self.news(timeout)
+        return self._merged(positions, limit, STREAM_CHARACTERS)
 
     @property
-    def _ends(self) -> tuple[int, int]:
+    def _ends(self) -> Positions:
         return self._events.end, self._output.end
 
-    def _merged(self, positions: tuple[int, ...], limit: int, room: int) -> dict[str, Any]:
-        """Events and output in the order in which they came, with the positions behind each."""
+    def _merged(self, positions: tuple[int, ...], limit: int, room: int) -> Merged:
         lost, at_event, events = self._events.since(positions[0], limit)
         lost_output, at_output, output = self._output.since(positions[1], limit)
         found = []
@@ -227,13 +265,8 @@ class EventLog:
             else:
                 at_event += 1
             found.append(((at_event, at_output), entry))
-        return {
-            "events": found,
-            "next_cursor": _encode("e", at_event, at_output),
-            "has_more": (at_event, at_output) != self._ends,
-            "dropped": lost + lost_output,
-            "cleared": self._output.cleared_since(positions[1]),
-        }
+        after, cleared = (at_event, at_output), self._output.cleared_since(positions[1])
+        return Merged(found, after, after != self._ends, lost + lost_output, cleared)
 
     async def news(self, timeout: float) -> None:
         if self._news is None:

@@ -17,6 +17,7 @@ STOP_ON: dict[bool | str, tuple[str, ...]] = {
     False: (),
     "uncaught": ("uncaught",),
     "raised": ("raised",),
+    "user_unhandled": ("user_unhandled",),
     True: ("raised", "uncaught"),
 }
 """what the launch option stop_on_exception stands for"""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,18 +15,22 @@ from .patience import of_this_call
 from .report import Reporter, check_fields
 from .run import Run
 from .state import ENDED, State
-from .stops import Stop, location
-from .threads import find_thread, is_paused, require_halted
+from .stops import Stop
+from .threads import is_paused, require_halted
 
 STEPS = {"step_over": "next", "step_into": "stepIn", "step_out": "stepOut"}
 BACK = {"step_back": "stepBack", "reverse_continue": "reverseContinue"}
-PAUSE_PATIENCE = 2.0
-WHY_PATIENCE = 1.0
-"""Seconds for a debugger to take a pause, or to say why there is none."""
 TRIES = 5
 """How often a thread is singled out again when others stop or go on meanwhile."""
-WAITS = "The program waits for its input: POST /sessions/{id}/stdin sends it, then it pauses at its next line."
-
+STILL_RUNNING = (
+    "It runs on, nothing is lost: GET /sessions/{id}/report?wait=30 waits for its next stop, "
+    "POST /sessions/{id}/pause says where it is."
+)
+CHILD_PAUSED = (
+    "A process that it started is paused, and it may be waiting for that one: GET /sessions/%s/report shows it, "
+    "POST /sessions/%s/continue lets it run."
+)
+NO_NEWLINE = "What was sent does not end with a newline: the program may be waiting for the rest of its line"
 Wait = float | bool | None
 """seconds; True for the default time, False for none, None for what is usual for the operation"""
 
@@ -81,7 +83,7 @@ class Execution:
     ) -> Run:
         """Begins a step and leaves it to others to see what comes of it."""
         if granularity == "instruction":
-            self._require_capability("instruction_steps", "step by instructions")
+            self._require_capability("instruction_steps")
         alone = single_thread or self._debuggee.stop_scope == "thread"
         begun = await self._begin(operation, thread_id, alone)
         begun.run.entering = begun.stop if operation == "step_into" else None
@@ -101,7 +103,7 @@ class Execution:
         """In what was recorded."""
         check_fields(fields)
         self._debuggee.require(operation)
-        self._require_capability("reverse", "go back")
+        self._require_capability("reverse")
         begun = await self._begin(operation, thread_id, False)
         if begun.go is not None:
             with self._undone_if_refused(begun):
@@ -112,15 +114,11 @@ class Execution:
         self._debuggee.require("record")
         return await self._debuggee.require_adapter().record(enabled)
 
-    def _require_capability(self, capability: str, said: str) -> None:
+    def _require_capability(self, capability: str) -> None:
+        """Before anything is let go."""
         adapter = self._debuggee.adapter
         if adapter is not None and capability not in adapter.capabilities:
-            raise RelayError(
-                "NOT_SUPPORTED",
-                f"The debugger of this session ({adapter.name}) cannot {said}",
-                capability=capability,
-                suggestion="GET /sessions/{id} lists its capabilities; native programs debugged with gdb have it",
-            )
+            raise adapter.refusal(capability)
 
     async def _begin(self, operation: str, thread_id: int | None, alone: bool) -> Begun:
         if alone:
@@ -184,92 +182,6 @@ class Execution:
                 self._debuggee.undo_run(begun.run, begun.stop)
             raise
 
-    async def pause(
-        self,
-        thread_id: int | None = None,
-        wait: Wait = None,
-        fields: list[str] | None = None,
-        budget: int | None = None,
-    ) -> dict[str, Any]:
-        check_fields(fields)
-        asked = await self._to_pause(thread_id)
-        run = self._awaited(thread_id)
-        seconds, begun = self.seconds(wait, PAUSE_PATIENCE), time.monotonic()
-        try:
-            await self._ask_to_pause(asked, seconds or WHY_PATIENCE)
-        except RelayError:
-            if self._debuggee.state not in ENDED:
-                raise
-        left = seconds and max(0.001, begun + seconds - time.monotonic())
-        answer = await self.answer(run, left, fields, budget, until_input=False)
-        if answer.get("timed_out"):
-            answer["message"] = WAITS if "waiting_for_input" in answer else await self._why_not(thread_id)
-        return answer
-
-    async def _ask_to_pause(self, asked: list[int | None], patience: float) -> None:
-        """A debugger that is busy answers later: the pause stays asked for."""
-        adapter = self._debuggee.require_adapter()
-
-        async def ask() -> None:
-            for thread in asked:
-                await adapter.pause(thread)
-
-        asking = asyncio.get_running_loop().create_task(ask())
-        asking.add_done_callback(lambda asking: asking.cancelled() or asking.exception())
-        await asyncio.wait([asking], timeout=patience)
-        if asking.done():
-            asking.result()
-
-    async def _to_pause(self, thread_id: int | None) -> list[int | None]:
-        """The threads to ask; None stands for all. While some are halted, those that run."""
-        debuggee = self._debuggee
-        if debuggee.state is not State.PAUSED:
-            debuggee.require("pause")
-        if debuggee.state is State.RUNNING and thread_id is None:
-            return [None]
-        rows = await find_thread(debuggee, thread_id)
-        if debuggee.state is not State.PAUSED:
-            debuggee.require("pause")
-        running = [row["id"] for row in rows if not is_paused(debuggee, row)]
-        if not running:
-            debuggee.require("pause")
-        if thread_id is not None and thread_id not in running:
-            raise RelayError(
-                "INVALID_SESSION_STATE",
-                f"Cannot pause: thread {thread_id} is paused already",
-                thread_id=thread_id,
-                current_state=str(debuggee.state),
-                suggestion="Look at it, or let it run with POST /sessions/{id}/threads/{thread_id}/continue",
-            )
-        if thread_id is not None:
-            return [thread_id]
-        return running[:1] if debuggee.stop_scope == "all" else running
-
-    def _awaited(self, thread_id: int | None) -> Run:
-        """What a pause waits for: where threads stop together, or none is named, any stop will do."""
-        debuggee = self._debuggee
-        if debuggee.stop_scope == "thread" and thread_id is not None:
-            return debuggee.run_of(thread_id)
-        return debuggee.run if debuggee.is_going else debuggee.run_of(None)
-
-    async def _why_not(self, thread_id: int | None) -> str:
-        """What a thread is busy with that did not pause, as far as it can be seen."""
-        adapter = self._debuggee.require_adapter()
-        rows: list[dict[str, Any]] = []
-        with contextlib.suppress(RelayError, TimeoutError):
-            async with asyncio.timeout(WHY_PATIENCE):
-                rows = await adapter.threads()
-        busy = [row for row in rows if row["top"] and not row["halted"] and thread_id in (None, row["id"])]
-        if not busy:
-            return adapter.busy
-        row = busy[0]
-        place = location(row["top"])
-        where = f"{place['function']} ({place['path']}:{place['line']})"
-        return (
-            f"{adapter.busy} Thread {row['id']} '{row['name']}' is in {where}; "
-            f"its stack: GET /sessions/{{id}}/threads/{row['id']}/stacktrace"
-        )
-
     async def report(
         self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
     ) -> dict[str, Any]:
@@ -293,6 +205,8 @@ class Execution:
         answer = {"status": str(self._debuggee.state)}
         if self.seconds(wait, 0):
             answer = await self.report(wait, fields, budget)
+        if "waiting_for_input" in answer and input and not input.endswith("\n"):
+            answer["message"] = NO_NEWLINE
         return {**answer, "accepted": accepted, "pending": self._input.pending, "eof": eof}
 
     def seconds(self, wait: Wait, usual: float) -> float:
@@ -323,6 +237,10 @@ class Execution:
         answer = await self._reporter.report(shown, fields, budget)
         if timed_out:
             answer["timed_out"] = True
+        if seconds and (children := answer.get("paused_children")):
+            answer["message"] = CHILD_PAUSED % (children[0], children[0])
+        elif timed_out and answer["status"] == State.RUNNING and "waiting_for_input" not in answer:
+            answer["message"] = STILL_RUNNING
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:
             does = "has ended" if run.thread_ended else "runs"
             answer["message"] = f"Thread {run.thread_id} {does}; this is thread {answer['thread_id']}, which is halted"

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import math
-import secrets
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +16,7 @@ from ..adapters.base import Arrival
 from ..adapters.watched import Watched
 from ..errors import RelayError
 from .state import ENDED, State
+from .stops import Stop
 
 if TYPE_CHECKING:
     from .session import Session
@@ -49,6 +50,10 @@ class Family:
         """processes whose debugger has called lately, and when: what their parents say of them may come later"""
         self._expected: dict[int, asyncio.Future[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._told: dict[str, Stop | None] = {}
+        """by child: the stop that a report of its parent has told of"""
+        self._with_free: set[str] = set()
+        """sessions whose program started processes that would be debugged if it had been asked for"""
 
     def listen(self) -> None:
         """To what the program says of its children."""
@@ -103,6 +108,8 @@ class Family:
         if not notice["comes"]:
             why_not = notice["why_not"]
             message = f"Subprocess spawned but not attached: {why_not}." if why_not else NOT_ENABLED
+            if not why_not:
+                self._with_free.add(parent.id)
             self._announce(parent, pid, command, None, message)
         elif pid not in self._expected and time.monotonic() - self._called.get(pid, -math.inf) > RECENT:
             self._expected[pid] = asyncio.get_running_loop().create_future()
@@ -176,8 +183,23 @@ class Family:
         self._forget_the_oldest()
 
     def paused_children(self, session: Session) -> list[str]:
-        """Children of a session, and theirs, that stand at a stop."""
-        return [id for id, child in self.members.items() if child.state is State.PAUSED and self._descends(id, session)]
+        """Children of a session, and theirs, that stand at a stop: to be told, as they are from then on."""
+        paused = self._paused(session)
+        self._told.update({child.id: child.debuggee.stop for child in paused})
+        return [child.id for child in paused]
+
+    def has_news(self, session: Session) -> bool:
+        """Whether one of them stands at a stop that nobody was told of."""
+        stops = ((child.id, child.debuggee.stop) for child in self._paused(session))
+        return any(stop and not stop.is_told and self._told.get(id) is not stop for id, stop in stops)
+
+    def _paused(self, session: Session) -> list[Session]:
+        return [
+            child for id, child in self.members.items() if child.state is State.PAUSED and self._descends(id, session)
+        ]
+
+    def has_free_children(self, session: Session) -> bool:
+        return session.id in self._with_free
 
     def _descends(self, id: str, session: Session) -> bool:
         parent = self._parents.get(id)
@@ -193,7 +215,7 @@ class Family:
 
         config = replace(
             parent.config,
-            session_id=f"sess_{secrets.token_hex(4)}",
+            session_id=f"sess_{os.urandom(4).hex()}",
             name=f"{parent.config.name}/{about['pid']}",
             python_path=about["interpreter"] or parent.config.python_path,
             stop_scope=parent.debuggee.stop_scope,
@@ -235,6 +257,7 @@ class Family:
             if parent == child.id:
                 self._parents[id] = above
         del self.members[child.id], self._pids[child.id]
+        self._told.pop(child.id, None)
         child.placement.close()
         self.on_change("child_gone", {"session_id": child.id})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 import time
@@ -22,7 +21,7 @@ Version = tuple[float, int]
 class FileChanges:
     def __init__(self) -> None:
         self._began: float | None = None
-        self._contents: dict[tuple[str, Version], bytes] = {}
+        self._contents: dict[tuple[str, Version], int] = {}
         """of files as they were seen, so that saving one without a change is no change"""
 
     def begin(self, paths: set[str]) -> None:
@@ -77,11 +76,11 @@ def _version(path: str) -> Version | None:
     return (status.st_mtime, status.st_size) if stat.S_ISREG(status.st_mode) else None
 
 
-def _content(path: str, version: Version) -> bytes | None:
+def _content(path: str, version: Version) -> int | None:
     if version[1] > HASHED:
         return None
     try:
         with open(path, "rb") as file:
-            return hashlib.sha256(file.read(HASHED + 1)).digest()
+            return hash(file.read(HASHED + 1))
     except OSError:
         return None

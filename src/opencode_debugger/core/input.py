@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from ..adapters.stdin import Stdin, closed
 from ..adapters.waiting import Reader
@@ -27,6 +28,8 @@ class Input:
         self._prompt = ""
         self._told: Request | None = None
         self._told_at = 0.0
+        self.child_has_stopped: Callable[[], bool] = bool
+        """whether a process that the program started stands at a stop that nobody was told of"""
 
     def send(self, text: str, eof: bool) -> int:
         """To a program of ours, running or paused. Says how many bytes it was."""
@@ -77,14 +80,18 @@ class Input:
         return request
 
     async def wait(self, run: Run, seconds: float, patience: Patience) -> tuple[Outcome | None, bool]:
-        """What came of a run, and whether the time was up; nothing came of it, too, once the program asks for input."""
+        """What came of a run, and whether the time was up.
+
+        Nothing came of it, too, once the program asks for input, or one that it started has stopped."""
         began = time.monotonic()
         pause, known = FIRST_LOOK, None
         while not run.is_over and not patience.is_over and (left := began + seconds - time.monotonic()) > 0:
             # Most steps are over before anybody has looked, which costs more than the rest of the step.
-            await run.wait(min(left, pause) if self._can_ask() else left, patience)
+            await run.wait(min(left, pause), patience)
             pause = min(pause * 2, LAST_LOOK)
-            request = None if run.is_over else self._look()
+            if not run.is_over and self.child_has_stopped():
+                return run.outcome, False
+            request = None if run.is_over or not self._can_ask() else self._look()
             if request is not None and request != known:
                 if await self._ends_wait(request, began):
                     return run.outcome, False

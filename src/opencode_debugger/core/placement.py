@@ -152,13 +152,24 @@ class Placement:
         return {**new.to_dict(), **moved}
 
     async def remove(self, breakpoint_id: str) -> dict[str, Any]:
+        (gone,) = await self._remove(breakpoint_id)
+        return {"deleted": True, **gone}
+
+    async def clear(self) -> dict[str, Any]:
+        return {"deleted": True, "removed": await self._remove()}
+
+    async def _remove(self, breakpoint_id: str | None = None) -> list[dict[str, Any]]:
+        """One, or all of them."""
         async with self.changing:
-            bp = self._table.find(breakpoint_id)
-            async with self._all_or_nothing({bp.group}):
-                self._table.remove(bp)
-                await self._send({bp.group})
-        self._announce(bp, "removed")
-        return {"id": bp.id, "deleted": True, **_place(bp)}
+            gone = self._table.all() if breakpoint_id is None else [self._table.find(breakpoint_id)]
+            groups = {bp.group for bp in gone}
+            async with self._all_or_nothing(groups):
+                for bp in gone:
+                    self._table.remove(bp)
+                await self._send(groups)
+        for bp in gone:
+            self._announce(bp, "removed")
+        return [{"id": bp.id, **_place(bp)} for bp in gone]
 
     async def apply(
         self, breakpoints: list[dict[str, Any]], exception_breakpoints: list[dict[str, Any]], replace: bool = False

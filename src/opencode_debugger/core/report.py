@@ -11,6 +11,7 @@ from ..errors import RelayError, invalid_parameter
 from .debuggee import Debuggee
 from .input import Input
 from .inspection import describe_frame
+from .missed import missed
 from .source import excerpt
 from .state import State
 from .stops import End, Outcome, Stop
@@ -42,6 +43,8 @@ class Reporter:
         """by thread: where the last report of it was, and its locals"""
         self.paused_children: Callable[[], list[str]] = list
         """sessions of children that stand at a stop, for whom the program may be waiting"""
+        self.has_free_children: Callable[[], bool] = bool
+        """whether it started processes that nobody debugs"""
 
     async def report(
         self, outcome: Outcome | None, fields: list[str] | None = None, budget: int | None = None
@@ -52,7 +55,7 @@ class Reporter:
         if isinstance(outcome, Stop):
             report = await self._stopped(outcome, wanted, budget)
         elif isinstance(outcome, End):
-            report = self._ended(outcome)
+            report = self._ended(outcome, wanted)
         else:
             report = self._going(budget)
         if "output" in wanted:
@@ -154,9 +157,9 @@ class Reporter:
             if before.get(name) != value
         ]
 
-    def _ended(self, end: End) -> dict[str, Any]:
+    def _ended(self, end: End, wanted: frozenset[str]) -> dict[str, Any]:
         status = end.status
-        report = {
+        report: dict[str, Any] = {
             "session_id": self._session_id,
             "status": str(self._debuggee.state),
             "reason": end.reason,
@@ -164,6 +167,9 @@ class Reporter:
         }
         if status is not None and status.signal:
             report["signal"] = status.signal
+        if "breakpoints" in wanted and end.reason == "exited":
+            note = missed(self._debuggee.breakpoints.all(), self.has_free_children())
+            report |= {"note": note} if note else {}
         return report
 
     def _add_output(self, report: dict[str, Any], budget: int) -> None:
@@ -183,7 +189,7 @@ class Reporter:
         if shown:
             report["output"] = shown
         if texts or skipped:
-            _omit(report, f"{len(texts) + skipped} earlier output entries", "GET /sessions/{id}/output")
+            _omit(report, f"{len(texts) + skipped} earlier output entries", GET["output"])
 
 
 def _add_returned(report: dict[str, Any], stop: Stop, answer: dict[str, Any]) -> None:
@@ -242,7 +248,7 @@ def _shortened(exception: dict[str, Any] | None, room: int) -> dict[str, Any] | 
 
 
 GET = {
-    "output": "GET /sessions/{id}/output",
+    "output": "GET /sessions/{id}/output?tail=100",
     "stack": "GET /sessions/{id}/stacktrace",
     "source": "GET /sessions/{id}/source",
     "locals": "GET /sessions/{id}/frames/0/variables",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..adapters.base import Adapter
+from ..adapters.base import Debugger
 from ..adapters.switch import Switch
 from ..errors import RelayError
 from . import assigning, hints, inspection, machine, threads
@@ -21,20 +21,22 @@ from .data_breakpoints import DataPlacement
 from .debuggee import Debuggee
 from .debuggers import make_adapter
 from .ending import GRACE, Ending
-from .events import STREAM_CHARACTERS, EventLog, output_cursor, timestamp
+from .events import EventLog, timestamp
 from .execution import Execution
 from .family import Family
 from .input import Input
 from .launches import Launches
 from .lifetime import Lifetime
+from .pausing import Pausing
 from .placement import Placement
 from .portable import Part, Parts, collect, take_over
+from .reading import Reading
 from .report import Reporter
 from .settings import Config
 from .spelling import Spelling
 from .starting import RESTARTED, Starting
-from .state import ENDED, LIVE, State
-from .stops import End
+from .state import LIVE, State
+from .stops import End, how_it_ended
 from .travel import Travel
 from .watches import Watches
 
@@ -70,13 +72,17 @@ class Session:
         self.starting.learn = self.spelling.learn
         self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
         self.parts = self._parts()
-        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.placement)
+        self.reading = Reading(self.debuggee, lambda: self.family.output_note(self))
+        self.pausing = Pausing(self.debuggee, self.execution)
+        self.travel = Travel(self.debuggee, self.adapter, self.execution, self.pausing, self.placement)
         self.operations = self._operations()
         self.debuggee.on_ended = self._ended
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
+        self.input.child_has_stopped = lambda: self.family.has_news(self)
+        reporter.has_free_children = lambda: self.family.has_free_children(self)
 
-    def _make_adapter(self, name: str) -> Adapter:
+    def _make_adapter(self, name: str) -> Debugger:
         return make_adapter(name, self.config, self.debuggee, lambda path: self.spelling.spelled(path))
 
     def _parts(self) -> Parts:
@@ -106,13 +112,14 @@ class Session:
             "set_breakpoints": self.placement.put,
             "list_breakpoints": self.placement.listed,
             "remove_breakpoint": self.placement.remove,
+            "clear_breakpoints": self.placement.clear,
             "change_breakpoint": self.placement.change,
             "apply_breakpoints": self.placement.apply,
             "set_exception_breakpoint": self.placement.exceptions.put,
             "list_exception_breakpoints": self.placement.exceptions.listed,
             "remove_exception_breakpoints": self.placement.exceptions.remove,
             "continue": self.execution.continue_,
-            "pause": self.execution.pause,
+            "pause": self.pausing.pause,
             "step_over": partial(self.travel.step, "step_over"),
             "step_into": partial(self.travel.step, "step_into"),
             "step_out": partial(self.travel.step, "step_out"),
@@ -149,11 +156,11 @@ class Session:
             "source": self.code.source,
             "modules": self.code.modules,
             "exception": partial(exception, self.debuggee),
-            "output": self.output,
-            "follow_output": self.follow_output,
-            "clear_output": self.clear_output,
-            "events": self.events,
-            "follow_events": self.follow_events,
+            "output": self.reading.output,
+            "follow_output": self.reading.follow_output,
+            "clear_output": self.reading.clear_output,
+            "events": self.reading.events,
+            "follow_events": self.reading.follow_events,
         }
 
     # What it is and where it stands.
@@ -191,7 +198,7 @@ class Session:
             "stopped_thread_id": stop.thread_id if stop else None,
             "breakpoint_count": len(self.debuggee.breakpoints),
             "exception": stop.to_exception() if stop else None,
-            **self._ending(end),
+            **how_it_ended(end),
             "warning": self.lifetime.warning(),
             **self.family.info(self),
         }
@@ -201,14 +208,6 @@ class Session:
             return None
         about = {"adapter": self.adapter.name, "capabilities": sorted(self.adapter.capabilities)}
         return {**about, **self.starting.tunnel.info(with_token)}
-
-    def _ending(self, end: End | None) -> dict[str, Any]:
-        status = end.status if end else None
-        return {
-            "exit_code": status.code if status else None,
-            "signal": status.signal if status else None,
-            "reason": end.reason if end else None,
-        }
 
     def describe(self) -> dict[str, Any]:
         """What a relay must know that finds this session again."""
@@ -272,7 +271,7 @@ class Session:
             "location": stop.location if stop else None,
             "stopped_threads": threads.stopped_threads(self.debuggee, rows),
             "all_threads": None if is_busy else threads.in_short(rows) if self.state in LIVE else [],
-            **self._ending(end),
+            **how_it_ended(end),
             "exception": stop.to_exception() if stop else None,
             "warning": self.lifetime.warning(),
         }
@@ -307,74 +306,6 @@ class Session:
     def _patience(self, timeout: float | None) -> float:
         return timeout or self.config.limits.evaluate_timeout_seconds
 
-    async def output(
-        self, cursor: str | None = None, limit: int = 100, category: str | None = None, timeout: float = 0
-    ) -> dict[str, Any]:
-        page = await self._page(lambda at: self.debuggee.log.read_output(at, limit, category), cursor, timeout)
-        entries = [entry.to_output() for _, entry in page["entries"]]
-        return {**page, "entries": entries, **self.family.output_note(self)}
-
-    async def follow_output(
-        self,
-        cursor: str | None = None,
-        limit: int = 100,
-        category: str | None = None,
-        timeout: float = 0,
-        cursors: bool = True,
-        beyond_end: bool = False,
-    ) -> dict[str, Any]:
-        """The same for somebody who goes on reading: each entry with the cursor behind it, and how it ended."""
-
-        def read(at: str | None) -> dict[str, Any]:
-            return self.debuggee.log.read_output(at, limit, category, STREAM_CHARACTERS)
-
-        page = await self._page(read, cursor, timeout, beyond_end)
-        entries = [entry.written() for _, entry in page["entries"]]
-        if cursors:
-            for entry, (after, _) in zip(entries, page["entries"], strict=True):
-                entry["cursor"] = output_cursor(after)
-        has_ended = self.state in ENDED and not page["has_more"] and not beyond_end
-        return {**page, "entries": entries, "end": self._ending(self.debuggee.end) if has_ended else None}
-
-    async def _page(
-        self, read: Callable[[str | None], dict[str, Any]], cursor: str | None, timeout: float, beyond_end: bool = False
-    ) -> dict[str, Any]:
-        """With a timeout it waits for entries, as long as there can be any."""
-        deadline = time.monotonic() + timeout
-        page = read(cursor)
-        while not any(page[name] for name in ("entries", "has_more", "dropped", "cleared")):
-            left = deadline - time.monotonic()
-            if left <= 0 or (self.state in ENDED and not beyond_end):
-                break
-            await self.debuggee.log.news(left)
-            page = read(page["next_cursor"])
-        return page
-
-    def clear_output(self) -> dict[str, Any]:
-        if self.debuggee.adapter is not None:
-            self.debuggee.adapter.drain()  # what was written by now goes too
-        self.debuggee.output.flush()
-        return self.debuggee.log.clear_output()
-
-    async def events(self, cursor: str | None = None, limit: int = 100, timeout: float = 0) -> dict[str, Any]:
-        answer = await self.debuggee.log.read_events(cursor, limit, timeout)
-        return {**answer, "session_status": str(self.state)}
-
-    async def follow_events(
-        self,
-        cursor: str | None = None,
-        limit: int = 100,
-        timeout: float = 0,
-        kinds: list[str] | None = None,
-        from_now: bool = False,
-    ) -> dict[str, Any]:
-        """What happens, for somebody who goes on reading: the program's end is one of the events."""
-
-        def read(at: str | None) -> dict[str, Any]:
-            return self.debuggee.log.follow_events(at, limit, kinds, from_now)
-
-        return await self._page(read, cursor, timeout, beyond_end=True)
-
     async def end(self, reason: str, force: bool = False, grace: float = GRACE) -> dict[str, Any]:
         """Ends the program and everything that it started."""
         self.placement.close()
@@ -389,7 +320,7 @@ class Session:
             "session_id": self.id,
             "deleted": True,
             "final_status": str(State.TERMINATED),
-            "exit_code": self._ending(self.debuggee.end)["exit_code"],
+            "exit_code": how_it_ended(self.debuggee.end)["exit_code"],
             "runtime_seconds": self._runtime(),
         }
 

@@ -94,9 +94,20 @@ ADVICE: dict[State, str] = {
 
 
 ONE_PROGRAM = (
-    "A session has one program: create another session for another one with POST /sessions. "
-    "What was launched here is run again by POST /sessions/{id}/restart"
+    "A session has one program: create another session for another one with POST /sessions, or POST "
+    "/sessions/{id}/clone, which takes the breakpoints along. What was launched here is run again by "
+    "POST /sessions/{id}/restart"
 )
+RUNS_ALREADY = "It runs already: GET /sessions/{id}/report?wait=30 waits for its next stop"
+RUNNING_STACK = (
+    "Call POST /sessions/{id}/pause first or wait for a breakpoint; the stack of a running thread is "
+    "GET /sessions/{id}/threads/{thread_id}/stacktrace (GET /sessions/{id}/threads lists them)"
+)
+IN_STATE: dict[tuple[str, State], str] = {
+    ("continue", State.RUNNING): RUNS_ALREADY,
+    ("stack_trace", State.RUNNING): RUNNING_STACK,
+}
+"""Better advice than what is usual in that state."""
 
 
 def needs_debugger(operation: str) -> bool:
@@ -117,5 +128,5 @@ def wrong_state(operation: str, state: State, allowed: frozenset[State]) -> Rela
         f"Cannot {SAID.get(operation, operation.replace('_', '-'))}: session is not {wanted}",
         current_state=str(state),
         required_state=wanted,
-        suggestion=ONE_PROGRAM if allowed is ONLY_CREATED else ADVICE[state],
+        suggestion=ONE_PROGRAM if allowed is ONLY_CREATED else IN_STATE.get((operation, state), ADVICE[state]),
     )

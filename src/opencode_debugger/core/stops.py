@@ -141,4 +141,8 @@ class End:
         return body
 
 
+def how_it_ended(end: End | None) -> dict[str, Any]:
+    return end.summary() if end else {"exit_code": None, "signal": None, "reason": None}
+
+
 Outcome = Stop | End

@@ -12,9 +12,10 @@ from ..errors import RelayError, invalid_parameter
 from .breakpoints import Breakpoint
 from .by_text import find_line
 from .debuggee import Debuggee
-from .execution import PAUSE_PATIENCE, Execution, Wait
+from .execution import Execution, Wait
 from .inspection import in_frame, refuse_expression
 from .patience import UNENDING, of_this_call
+from .pausing import PAUSE_PATIENCE, Pausing
 from .placement import Placement
 from .report import check_fields
 from .run import Run
@@ -26,10 +27,13 @@ FOREVER = 10 * 365 * 86400.0
 
 
 class Travel:
-    def __init__(self, debuggee: Debuggee, adapter: Adapter, execution: Execution, placement: Placement) -> None:
+    def __init__(
+        self, debuggee: Debuggee, adapter: Adapter, execution: Execution, pausing: Pausing, placement: Placement
+    ) -> None:
         self._debuggee = debuggee
         self._adapter = adapter
         self._execution = execution
+        self._pausing = pausing
         self._placement = placement
         self._leaving: set[asyncio.Task[None]] = set()
 
@@ -100,7 +104,7 @@ class Travel:
     async def _halt(self, fields: list[str] | None, budget: int | None) -> dict[str, Any]:
         """The report of wherever it is, paused if it can be."""
         with contextlib.suppress(RelayError):  # it has just stopped or ended
-            return await self._execution.pause(wait=PAUSE_PATIENCE, fields=fields, budget=budget)
+            return await self._pausing.pause(wait=PAUSE_PATIENCE, fields=fields, budget=budget)
         return await self._execution.report(fields=fields, budget=budget)
 
     async def _set_out(self, operation: str, thread_id: int | None, **journey: Any) -> dict[str, Any]:

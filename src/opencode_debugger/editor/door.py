@@ -120,9 +120,7 @@ class Door:
         try:
             body = await handler(self, request.arguments)
         except RelayError as error:
-            is_running = error.code == "INVALID_SESSION_STATE" and error.details.get("current_state") == "running"
-            short = "notStopped" if is_running else None
-            await self._wire.fail(request.seq, request.command, error.message, short, error.status)
+            await self._fail(request, error)
             return False
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             logger.exception("%s failed", request.command)
@@ -130,6 +128,13 @@ class Door:
             return False
         await self._wire.answer(request, body)
         return True
+
+    async def _fail(self, request: Request, error: RelayError) -> None:
+        """Editors look at things by themselves, at each stop: only what somebody asked for is worth a window."""
+        is_running = error.code == "INVALID_SESSION_STATE" and error.details.get("current_state") == "running"
+        short = "notStopped" if is_running else None
+        is_shown = request.command in requests.IN_ORDER
+        await self._wire.fail(request.seq, request.command, error.message, short, error.status, is_shown)
 
     async def _tell_process(self) -> None:
         info = self.session.summary()

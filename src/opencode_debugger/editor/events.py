@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from itertools import groupby
 from typing import Any
 
 from ..core.session import Session
@@ -15,7 +16,7 @@ from .breakpoints import Shared
 from .places import Places
 from .wire import Wire
 
-PAGE = 200
+PAGE = 1000
 NEWS = 60.0
 OWN = frozenset({"continued", "breakpoint"})
 """What a client is not told of when its own request caused it: the answer says it."""
@@ -56,7 +57,7 @@ class Events:
             if page["dropped"]:
                 text = f"[{page['dropped']} entries were left out: they came faster than they were read]\n"
                 await self._wire.tell("output", {"category": "important", "output": text})
-            for event in page["events"]:
+            for event in together(page["events"]):
                 async with self._telling:
                     is_over = await self._tell(event) or is_over
 
@@ -103,6 +104,17 @@ class Events:
             await self._wire.tell("exited", {"exitCode": body["exit_code"]})
         await self._wire.tell("terminated")
         return True
+
+
+def together(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Output that came in one go as one: an editor that joins late would be busy with the single lines for long."""
+    for category, group in groupby(events, lambda event: event["type"] == "output" and event["body"]["category"]):
+        if category:
+            last = (pieces := list(group))[-1]
+            text = "".join([event["body"]["output"] for event in pieces])
+            yield {**last, "body": {"category": category, "output": text}}
+        else:
+            yield from group
 
 
 Told = tuple[str, dict[str, Any]]

@@ -58,8 +58,11 @@ class Wire:
     async def answer(self, request: messages.Request, body: Any = None) -> None:
         await self._send(messages.Response(request.seq, True, request.command, body=body, seq=next(self._numbers)))
 
-    async def fail(self, seq: int, command: str, text: str, short: str | None = None, id: int = 400) -> None:
-        body = {"error": {"id": id, "format": text.replace("{", "(").replace("}", ")"), "showUser": True}}
+    async def fail(
+        self, seq: int, command: str, text: str, short: str | None = None, id: int = 400, is_shown: bool = False
+    ) -> None:
+        """Shown, it opens a window in the editor."""
+        body = {"error": {"id": id, "format": text.replace("{", "(").replace("}", ")"), "showUser": is_shown}}
         await self._send(messages.Response(seq, False, command, short or text, body, next(self._numbers)))
 
     async def tell(self, event: str, body: dict[str, Any] | None = None) -> None:

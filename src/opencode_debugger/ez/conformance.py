@@ -144,8 +144,9 @@ class Conformance:
             self._sheet.judge(kind, _reason(stop) == "step", f"the reason is {_reason(stop)}")
             before, (values, updates) = values, self._look(debugger)
             has_changed |= bool(updates)
-            self._judge_updates(before, updates)
             left, depth = depth, self._depth(debugger, stop)
+            if left == depth:  # else the names belong to another function
+                self._judge_updates(before, updates)
             self._evaluate(debugger, values)
             if has_changed and left > bottom >= depth:
                 break

@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from .lines import Lines, Malformed, TooLong, decode, encode
-from .protocol import check_event, command
+from .messages import check_event, command
 
 LONGEST = 64 * 1024 * 1024
 SHOWN = 80

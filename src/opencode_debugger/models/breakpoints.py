@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from keyword import iskeyword
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -166,6 +166,10 @@ class SetBreakpointsRequest(RequestModel):
     )
     strict: bool = Field(False, description=STRICT)
 
+    refused: ClassVar[dict[str, str]] = {
+        name: f"Beside breakpoints there is no {name}: give it in each of them" for name in ("source", "file", "line")
+    }
+
     def params(self) -> dict[str, Any]:
         items = [breakpoint.item() for breakpoint in self.breakpoints]
         return {"breakpoints": items, "strict": self.strict, "single": False}
@@ -205,7 +209,8 @@ class Breakpoint(Described):
     source_changed: bool | None = doc("True when its file changed after the program had loaded it.", True)
     message: str | None = doc("Why it is not verified, or more about its line.", "No executable code at line 15")
     suggestion: dict[str, Any] | None = doc(
-        "A line nearby that has code, and its text.", {"line": 16, "text": "return total"}
+        "A line nearby that has code, and its text; for a file that is not there, the path of one that is.",
+        {"line": 16, "text": "return total"},
     )
 
 
@@ -222,6 +227,16 @@ class BreakpointChanged(Breakpoint):
 class BreakpointList(Described):
     breakpoints: list[Breakpoint] = doc("Every breakpoint of the session that matches.", None, ...)
     total: int = doc("How many there are.", 5, ...)
+
+
+class BreakpointGone(Described):
+    id: str = doc("Identifier it had.", "bp_1", ...)
+    line: int | None = doc("Line it was on; null if it was on a function.", 42)
+
+
+class BreakpointsRemoved(Described):
+    deleted: bool = doc("Always true.", True, ...)
+    removed: list[BreakpointGone] = doc("Those that were removed.", None, ...)
 
 
 class BreakpointRemoved(Described):

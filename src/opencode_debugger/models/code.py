@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from .documented import Described, doc
+from .documented import Described, Paged, doc
 from .fields import MAX_INTEGER, Expression, Identifier, LineNumber, PathText, problem
 from .queries import Integer, Limit, PlainText, QueryModel, Whole
 from .requests import RequestModel, choice
@@ -99,12 +99,8 @@ class Module(Described):
     is_user_code: bool | None = doc("Whether it is the program's own, not a library.", False)
 
 
-class ModuleList(Described):
+class ModuleList(Paged):
     modules: list[Module] = doc("Modules by name.", None, ...)
-    total: int = doc("How many there are in all.", 120, ...)
-    offset: int = doc("How many were skipped.", 0, ...)
-    limit: int = doc("How many a page has at most.", 100, ...)
-    has_more: bool = doc("Whether there are more.", True, ...)
 
 
 class Completion(Described):

@@ -17,3 +17,12 @@ def doc(description: str, example: Any = None, default: Any = None) -> Any:
     if default is ...:
         return Field(description=description, examples=examples)
     return Field(default_factory=lambda: default, description=description, examples=examples)
+
+
+class Paged(Described):
+    """A list that is asked for with offset and limit."""
+
+    total: int = doc("How many there are in all.", 3, ...)
+    offset: int = doc("How many were skipped.", 0, ...)
+    limit: int = doc("How many a page has at most.", 100, ...)
+    has_more: bool = doc("Whether there is another page.", False, ...)

@@ -1,10 +1,14 @@
-"""Answers about a program: threads, tasks, frames, scopes, variables, evaluation."""
+"""Looking into a program: threads, tasks, frames, scopes, variables, evaluation."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-from .documented import Described, doc
+from pydantic import ConfigDict, Field
+
+from .documented import Described, Paged, doc
+from .fields import Expression, Identifier
+from .requests import RequestModel
 from .sessions import Location
 
 
@@ -39,12 +43,8 @@ class AsyncTask(Described):
     is_current: bool = doc("Whether its event loop runs it now.", False, ...)
 
 
-class TaskList(Described):
+class TaskList(Paged):
     tasks: list[AsyncTask] = doc("Tasks of every event loop, unfinished ones first.", None, ...)
-    total: int = doc("How many there are in all.", 2, ...)
-    offset: int = doc("How many were skipped.", 0, ...)
-    limit: int = doc("How many a page has at most.", 100, ...)
-    has_more: bool = doc("Whether there is another page.", False, ...)
 
 
 class FrameSource(Described):
@@ -143,6 +143,22 @@ class ChildList(Page):
 
 class FrameVariables(VariableList):
     frame_id: int | None = doc("Frame of these locals.", 0)
+
+
+class EvaluateRequest(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"expression": "len(items) * 2", "frame_id": 0}]})
+
+    expression: Expression = Field(description="Expression to evaluate.")
+    frame_id: Identifier = Field(0, description="Frame in whose scope it is evaluated: 0 is the top frame.")
+    thread_id: Identifier | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
+    context: Literal["watch", "repl", "hover", "clipboard"] = Field(
+        "repl",
+        description="repl takes statements too, the others only expressions. The answers of watch and hover say "
+        "whether the expression may have side effects.",
+    )
+    timeout: float | None = Field(
+        None, ge=0.1, le=300, description="Seconds it may take; 504 DEBUGPY_TIMEOUT after that."
+    )
 
 
 class Evaluation(Described):

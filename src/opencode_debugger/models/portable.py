@@ -10,7 +10,7 @@ from .breakpoints import BreakpointRequest
 from .documented import Described, doc
 from .exception_breakpoints import ExceptionBreakpointRequest
 from .fields import Argument, PathText, ShortText, problem
-from .requests import (
+from .program import (
     ADAPTER,
     ONE_OF,
     STOP_SCOPE,
@@ -18,10 +18,10 @@ from .requests import (
     EnvironmentName,
     ImportPaths,
     LaunchRequest,
-    RequestModel,
     StopScope,
     check_one_interpreter,
 )
+from .requests import RequestModel
 from .watches import WatchRequest
 
 FORMAT = "opencode-debugger/session"

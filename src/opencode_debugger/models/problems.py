@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
 from ..errors import RelayError
+from . import meant
 from .envelope import to_json
 
 MAX_PROBLEMS = 50
@@ -65,6 +65,8 @@ def translate(item: dict[str, Any], body_model: Any, also_known: Sequence[str] =
         message = "A JSON body is required"
     else:
         message = MESSAGES.get(kind, item["msg"])
+    if message == NOT_AN_OBJECT and (fields := known_fields(body_model, path)):
+        message += f" with {'breakpoints' if 'breakpoints' in fields else ', '.join(fields[:5])}"
     value = None if kind == "missing" else bounded(item.get("input"))
     return Problem(field_path(path), message, value, where == "body", kind == "missing")
 
@@ -93,8 +95,8 @@ def unknown_field(name: str, known: list[str]) -> str:
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    nearest = get_close_matches(name[:MAX_NAME], known, n=1)
-    return f". Did you mean '{nearest[0]}'?" if nearest else ""
+    nearest = meant.field(name[:MAX_NAME], known)
+    return f". Did you mean '{nearest}'?" if nearest else ""
 
 
 def known_fields(annotation: Any, path: Sequence[int | str]) -> list[str]:

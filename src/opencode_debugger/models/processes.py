@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .documented import Described, doc
+from .documented import Described, Paged, doc
 
 
 class Process(Described):
@@ -20,9 +20,5 @@ class Process(Described):
     reason: str | None = doc("Why not.", "process 4711 traces it already")
 
 
-class ProcessList(Described):
+class ProcessList(Paged):
     items: list[Process] = doc("The processes of this page, by process id.", None, ...)
-    total: int = doc("How many there are in all.", 3, ...)
-    offset: int = doc("How many were skipped.", 0, ...)
-    limit: int = doc("How many a page has at most.", 100, ...)
-    has_more: bool = doc("Whether there is another page.", False, ...)

@@ -174,6 +174,13 @@ class OutputQuery(CursorQuery):
     timeout: Annotated[int, Whole] = Field(
         0, ge=0, le=300, description="Seconds to wait for output if there is none; not after the program's end."
     )
+    tail: Limit | None = Field(None, description="Only the last so many entries, instead of cursor and limit.")
+
+    @model_validator(mode="after")
+    def one_place(self) -> Self:
+        if self.tail is not None and self.cursor is not None:
+            raise problem("A tail goes without cursor", "tail")
+        return self
 
 
 class EventsQuery(CursorQuery):

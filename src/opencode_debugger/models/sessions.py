@@ -1,12 +1,131 @@
-"""Answers about sessions: created, listed, in full, in short, deleted."""
+"""Sessions as they are asked for and as they are answered."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from .documented import Described, doc
+from pydantic import ConfigDict, Field, model_validator
+
+from .documented import Described, Paged, doc
+from .fields import PathText, ShortText, problem
+from .program import (
+    ADAPTER,
+    CONNECT_TIMEOUT,
+    HOST,
+    IMPORT_PATHS,
+    PID,
+    PORT,
+    SERVER,
+    STOP_SCOPE,
+    SYMBOLS,
+    VENV,
+    Adapter,
+    ConnectTimeout,
+    DebugServer,
+    ImportPaths,
+    Port,
+    ProcessId,
+    StopScope,
+    check_one_interpreter,
+    check_target,
+)
+from .requests import RequestModel
 
 Status = Literal["created", "launching", "running", "paused", "terminated", "failed"]
+
+
+class CreateSessionRequest(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "debug-my-script", "project_root": "/home/dev/myproject"}]}
+    )
+
+    name: ShortText | None = Field(None, description="Human-readable session name; made up if left out.")
+    project_root: PathText | None = Field(
+        None, description="Root directory of the project: relative paths resolve against it."
+    )
+    python_path: PathText | None = Field(None, description="Python interpreter that runs the program (any venv).")
+    venv: PathText | None = Field(None, description=VENV)
+    pythonpath: ImportPaths | None = Field(None, description=IMPORT_PATHS + " Relative to project_root.")
+    timeout_minutes: int | None = Field(
+        None, ge=1, le=1440, description="Minutes without activity after which the session expires (default 60)."
+    )
+    stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
+    stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " Unless a launch says otherwise; default all.")
+    adapter: Adapter | None = Field(None, description=ADAPTER)
+    restore_breakpoints: bool = Field(True, description="Set the breakpoints saved for this project_root again.")
+    mode: Literal["launch", "attach"] = Field(
+        "launch", description="attach: attach to a program in the same call; if that fails, there is no session."
+    )
+    pid: ProcessId | None = Field(None, description="With mode attach: " + PID)
+    host: ShortText | None = Field(None, description="With mode attach: " + HOST)
+    port: Port | None = Field(None, description="With mode attach: " + PORT)
+    connect_timeout: ConnectTimeout | None = Field(None, description="With mode attach: " + CONNECT_TIMEOUT)
+    debugger: DebugServer | None = Field(None, description="With mode attach: " + SERVER)
+    program: PathText | None = Field(None, description="With mode attach: " + SYMBOLS)
+
+    @model_validator(mode="after")
+    def target_of_its_mode(self) -> Self:
+        if self.mode == "attach":
+            check_target(self.pid, self.host, self.port)
+            return self
+        for name in ("pid", "host", "port", "connect_timeout", "debugger", "program"):
+            if getattr(self, name) is not None:
+                raise problem('Goes with "mode": "attach"', name)
+        return self
+
+    refused: ClassVar[dict[str, str]] = {
+        name: f"What runs, and how, is said by POST /sessions/{{id}}/launch, after this call: give {name} there"
+        for name in ("script", "module", "code", "args", "env", "cwd", "wait", "stop_on_exception")
+    }
+
+    def params(self) -> dict[str, Any]:
+        given = super().params()
+        if self.mode == "launch":
+            del given["mode"]
+        return given
+
+    @model_validator(mode="after")
+    def one_interpreter(self) -> Self:
+        return check_one_interpreter(self)
+
+
+class UpdateSessionRequest(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "second try", "timeout_minutes": 120}]})
+
+    name: ShortText | None = Field(None, description="New name.")
+    timeout_minutes: int | None = Field(
+        None, ge=1, le=1440, description="Minutes without activity after which the session expires."
+    )
+    stop_on_entry: bool | None = Field(None, description="For the next launch: pause at the program's first line.")
+    project_root: PathText | None = Field(None, description="Only before the launch: root directory of the project.")
+    python_path: PathText | None = Field(None, description="Only before the launch: interpreter, instead of any venv.")
+    venv: PathText | None = Field(None, description="Only before the launch: venv, instead of any python_path.")
+    pythonpath: ImportPaths | None = Field(None, description="Only before the launch. " + IMPORT_PATHS)
+
+    @model_validator(mode="after")
+    def one_interpreter(self) -> Self:
+        return check_one_interpreter(self)
+
+    refused: ClassVar[dict[str, str]] = {
+        "session_id": "The id of a session never changes",
+        "status": "The status follows from what the program does: launch, pause, continue or delete it",
+        "created_at": "It says when the session was created",
+        "expires_at": "It follows from timeout_minutes: change that, or call GET /sessions/{id}/ping",
+        "program": "What runs is said by POST /sessions/{id}/launch",
+        "env": "The environment is said by POST /sessions/{id}/launch",
+        "args": "The arguments are said by POST /sessions/{id}/launch",
+        "cwd": "The working directory is said by POST /sessions/{id}/launch",
+        "breakpoints": "Breakpoints are set by POST /sessions/{id}/breakpoints",
+        "restore_breakpoints": "Breakpoints are restored when a session is created",
+        "config": "Give its fields themselves, such as stop_on_entry",
+    }
+    """fields of a session that cannot be changed here, and why"""
+
+
+class CloneSessionRequest(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "with the fix"}]})
+
+    name: ShortText | None = Field(None, description='Name of the new session; the old one and " (copy)" if left out.')
 
 
 class SessionConfig(Described):
@@ -76,6 +195,7 @@ class SessionCreated(Described):
     created_at: str = doc("When it was created.", "2026-01-13T10:30:00.000Z", ...)
     expires_at: str | None = doc("When it expires unless something happens.", "2026-01-13T11:30:00.000Z")
     config: SessionConfig | None = doc("Settings of the session.")
+    message: str | None = doc("That breakpoints of its project were restored.")
     breakpoint_count: int = doc("How many breakpoints there are; some may be restored ones.", 3)
 
 
@@ -123,12 +243,8 @@ class SessionItem(Described):
     parent_session_id: str | None = doc("Of a child: the session of the process that started it.", "sess_a1b2c3d4")
 
 
-class SessionList(Described):
+class SessionList(Paged):
     items: list[SessionItem] = doc("The sessions of this page.", None, ...)
-    total: int = doc("How many there are in all.", 3, ...)
-    offset: int = doc("How many were skipped.", 0, ...)
-    limit: int = doc("How many a page has at most.", 100, ...)
-    has_more: bool = doc("Whether there is another page.", False, ...)
 
 
 class SessionDeleted(Described):

@@ -46,6 +46,11 @@ class Page(msgspec.Struct, Generic[EntryT]):
     end: dict[str, Any] | None = None
     """how the program ended, after its last output"""
 
+    @property
+    def missing(self) -> list[tuple[str, int]]:
+        """Why entries before these are not here, and how many."""
+        return [(why, count) for why, count in (("dropped", self.dropped), ("cleared", self.cleared)) if count]
+
 
 class Sessions(Protocol):
     async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes: ...

@@ -31,6 +31,10 @@ PASSIVE = frozenset({"info", "status", "summary", "describe", "follow_output", "
 FOLLOWS = frozenset({"follow_output", "follow_events"})
 """Calls that only read: they can be cut short at any point."""
 
+RESTORED = (
+    "{count} breakpoints of this project were restored: GET /sessions/{{id}}/breakpoints lists them, "
+    "DELETE /sessions/{{id}}/breakpoints removes them"
+)
 UNCONFIGURED = 60.0
 LOOK = 5.0
 
@@ -196,7 +200,12 @@ class Server:
         give_tunnel(self.session)
         warnings = await self.session.restore()
         self._news.set()
-        return {**self.session.info(), **({"warnings": warnings} if self.session.config.parts is not None else {})}
+        answer = self.session.info()
+        if self.session.config.parts is not None:
+            answer["warnings"] = warnings
+        elif restored := answer["breakpoint_count"]:
+            answer["message"] = RESTORED.format(count=restored)
+        return answer
 
     def _tell(self, method: str, params: dict[str, Any]) -> None:
         for client in self._clients:

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.switch import is_native_source
-from ..core.starting import launch_spec
+from ..core.choosing import is_native
+from ..core.launch_spec import launch_spec
 from ..errors import RelayError
 from ..ez.protocol import CAPABILITIES, State
 from . import shapes
@@ -24,7 +25,6 @@ BACK = {"stepBack": "step_back", "reverseContinue": "reverse_continue"}
 FILTERS = {"raised": "raised", "uncaught": "uncaught", "userUnhandled": "user_unhandled"}
 EXTENSIONS = ("capabilities", "args")
 """Parameters by which a client shows that it knows more than the document."""
-ROWS = 1000
 FRAMES = 10_000
 PAUSE_PATIENCE = 2.0
 ONLY_SOME = {"dataBreakpoints": "data_breakpoints", "reverse": "reverse"}
@@ -36,12 +36,7 @@ async def initialize(door: Door, given: Params) -> None:
     file = given["file"]
     folder = os.path.abspath(given.get("workingDir") or os.getcwd())
     path = os.path.join(folder, file)
-    if is_native_source(path) and os.path.isfile(path):
-        raise RelayError(
-            "LAUNCH_FAILED",
-            f"{file} is source code",
-            suggestion="Compile it with debug information (-g), and give the path of the program",
-        )
+    _check_program(folder, path)
     args = given.get("args", door.args)
     config = door.config_for(folder)
     spec = launch_spec(config, script=path, cwd=folder, args=args)  # before anything is forgotten: it may be refused
@@ -54,6 +49,18 @@ async def initialize(door: Door, given: Params) -> None:
     await door.tell("initialized", file=file, **offered)
 
 
+def _check_program(folder: str, path: str) -> None:
+    if not os.path.isdir(folder):
+        raise RelayError("LAUNCH_FAILED", f"workingDir {folder} is not an existing folder", suggestion="")
+    if not os.path.isfile(path):
+        what = "is a folder" if os.path.isdir(path) else "does not exist"
+        advice = "Give the path of a program: absolute, or as it is seen from workingDir"
+        raise RelayError("LAUNCH_SCRIPT_NOT_FOUND", f"{os.path.normpath(path)} {what}", suggestion=advice)
+    if is_native_source(path):
+        advice = "Compile it with debug information (-g), and give the path of the program"
+        raise RelayError("LAUNCH_FAILED", f"{path} is source code", suggestion=advice)
+
+
 def capabilities(offered: frozenset[str]) -> list[str]:
     return [name for name in CAPABILITIES if name not in ONLY_SOME or ONLY_SOME[name] in offered]
 
@@ -63,6 +70,7 @@ def capabilities(offered: frozenset[str]) -> list[str]:
 
 async def start(door: Door, given: Params) -> None:
     """Begins, or goes on. What comes of it is told after `started`."""
+    warnings: list[str] = []
     async with door.telling:
         if door.state is State.STOPPED:
             await door.require_session().execution.go_on()
@@ -70,11 +78,14 @@ async def start(door: Door, given: Params) -> None:
             stop = given.get("stopOnEntry")
             has_breakpoints = len(door.require_session().debuggee.breakpoints) > 0
             stop = not has_breakpoints if stop is None else stop
-            await door.call("launch", **door.launch, stop_on_entry=stop, stop_on_exception="uncaught", wait=False)
+            wish = {"stop_on_entry": stop, "stop_on_exception": "uncaught", "wait": False}
+            warnings = (await door.call("launch", **door.launch, **wish)).get("warnings", [])
             if stop:
                 door.hold()
         door.state = State.RUNNING
         await door.tell("started")
+        for warning in warnings:
+            await door.tell("error", message=warning)
         await door.tell_useless()
 
 
@@ -132,10 +143,12 @@ async def terminate(door: Door, given: Params) -> None:
 
 
 async def set_breakpoint(door: Door, given: Params) -> None:
-    """One that cannot stop is refused: the protocol has no word for a breakpoint that waits."""
-    function = given.get("function")
+    """One that cannot stop is refused. A function may be loaded later, in which file ever; and only a compiled program
+    knows which it has."""
+    function, file = given.get("function"), given.get("file")
+    is_certain = not function or (file is not None and not is_native_source(file))
     item = {
-        "path": given.get("file"),
+        "path": file,
         "line": None if function else given["line"],
         "function": function,
         "condition": given.get("condition"),
@@ -143,11 +156,13 @@ async def set_breakpoint(door: Door, given: Params) -> None:
         "log_message": given.get("logMessage"),
     }
     async with door.telling:
-        answer = await door.call("set_breakpoints", breakpoints=[item], strict=not function, single=True)
-        if (why := shapes.useless(answer["breakpoints"][0])) is not None:
+        answer = await door.call("set_breakpoints", breakpoints=[item], strict=is_certain, single=True)
+        placed = answer["breakpoints"][0]
+        if (why := shapes.useless(placed)) is not None:
             await door.call("remove_breakpoint", breakpoint_id=answer["breakpoint_id"])
             raise RelayError("BREAKPOINT_INVALID_LINE", why, suggestion="")
-        await door.tell("breakpointSet", **_place(given), id=shapes.number(answer["breakpoint_id"]))
+        place = await _found(door, placed) | _place(given)
+        await door.tell("breakpointSet", **place, id=shapes.number(answer["breakpoint_id"]))
 
 
 async def clear_breakpoint(door: Door, given: Params) -> None:
@@ -167,6 +182,18 @@ async def clear_breakpoint(door: Door, given: Params) -> None:
 def _place(given: Params) -> Params:
     names = ("function", "file") if given.get("function") else ("file", "line")
     return {name: given[name] for name in names if given.get(name) is not None}
+
+
+async def _found(door: Door, breakpoint: Params) -> Params:
+    """Where a function begins, if that is known: in the program that will be started, before it is loaded."""
+    function = breakpoint.get("function")
+    if function is None:
+        return {}
+    path, line = (breakpoint["source"] or {}).get("path"), breakpoint["line"]
+    if line is None and door.state is State.READY and not is_native(door.launch["script"]):
+        path = str(door.launch["script"])
+        line = next(iter(await door.require_session().adapter.find_function(path, function)), None)
+    return {"file": path, "line": line} if line else {}
 
 
 async def set_exception_breakpoints(door: Door, given: Params) -> None:
@@ -211,7 +238,7 @@ def _numbered(code: str, message: str) -> Iterator[None]:
 
 async def get_variables(door: Door, given: Params) -> None:
     where = _frame(given)
-    answer = await door.call("frame_variables", **where, count=ROWS)
+    answer = await door.call("frame_variables", **where, count=shapes.ROWS)
     function = await _function(door, where)
     shown = shapes.variables(answer["variables"], function)
     await door.tell("variables", frameIndex=where["frame_id"], variables=shown)

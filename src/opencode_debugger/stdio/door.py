@@ -16,7 +16,8 @@ from ..core.settings import Config, Limits
 from ..core.state import ENDED
 from ..errors import RelayError
 from ..ez.lines import Malformed, TooLong, decode
-from ..ez.protocol import State, check_command, event, refusal
+from ..ez.messages import check_command, event, refusal
+from ..ez.protocol import State
 from . import shapes
 from .commands import HANDLERS
 from .telling import Telling
@@ -71,6 +72,8 @@ class Door:
         self._following: asyncio.Task[None] | None = None
         self._useless: set[int] = set()
         """numbers of breakpoints of which that was told"""
+        self._bound: set[int] = set()
+        """those that could stop at some time: a library may be gone before the program is"""
         self._items: deque[Item] = deque()
         self._news = asyncio.Event()
         self._is_held = False
@@ -207,10 +210,8 @@ class Door:
         told: dict[str, Any] = {"message": message}
         if command is not None:
             told["command"] = command
-        details = error.details if error else {}
-        if error is not None and error.code == "LAUNCH_SYNTAX_ERROR":
-            place = {"path": details.get("file"), "line": details.get("line"), "column": details.get("offset")}
-            told |= {"message": f"SyntaxError: {details.get('error_message')}", "location": shapes.location(place)}
+        if error is not None and "error_message" in error.details and error.code == "LAUNCH_SYNTAX_ERROR":
+            told |= shapes.syntax_error(error.details)
         await self.tell("error", **told)
 
     def later(self, command: str | None, work: Coroutine[Any, Any, None]) -> None:
@@ -230,11 +231,13 @@ class Door:
     async def tell(self, name: str, /, **data: Any) -> None:
         await self._writer.send(event(name, **data))
 
-    async def tell_useless(self) -> None:
+    async def tell_useless(self, has_ended: bool = False) -> None:
         """Breakpoints that will never stop, each once."""
         for bp in self.require_session().debuggee.breakpoints.all():
-            said = shapes.useless(bp.to_dict())
-            if said is not None and bp.number not in self._useless:
+            if bp.verified:
+                self._bound.add(bp.number)
+            said = shapes.useless(bp.to_dict(), has_ended)
+            if said is not None and bp.number not in self._useless | self._bound:
                 self._useless.add(bp.number)
                 await self.tell("error", message=said, command="setBreakpoint")
 
@@ -249,6 +252,7 @@ class Door:
         if self._following is not None:
             self._following.cancel()
         self._useless.clear()
+        self._bound.clear()
         self._session = Session(config)
         self._following = asyncio.get_running_loop().create_task(Telling(self, self._session).follow())
         self._following.add_done_callback(self._followed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -15,8 +16,11 @@ REASONS |= {"data_breakpoint": "dataBreakpoint"}
 DEFINED = frozenset({"module", "function", "type"})
 """Types of names in a Python module that are no variables to whoever reads it."""
 MODULE = "<module>"
-ROUTE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) /")
-"""Advice that is for clients of the relay."""
+ROWS = 1000
+"""Variables of a frame that are shown."""
+ELSEWHERE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) /|details\.|session|\b(strict|cwd)\b")
+"""Advice that is for clients of the relay, with its routes and parameters."""
+WAITS = "pending"
 
 
 def location(place: Row | None) -> Row:
@@ -68,12 +72,23 @@ def about(breakpoint: Row, why: str) -> str:
     return f"Breakpoint at {place}: {why}"
 
 
-def useless(breakpoint: Row) -> str | None:
-    """Of one that was set in good faith it may show later that there is no code on its line."""
+def useless(breakpoint: Row, has_ended: bool = False) -> str | None:
+    """Of one that was set in good faith it may show later that there is no code on its line, or nowhere."""
     why, nearest = breakpoint["message"] or "", breakpoint.get("suggestion")
-    if breakpoint["verified"] or not why or "pending" in why:
+    if breakpoint["verified"] or not why or (WAITS in why and not has_ended):
         return None
+    if WAITS in why:
+        what = "such function" if breakpoint.get("function") else "code there"
+        return about(breakpoint, f"the program had no {what}")
     return about(breakpoint, f"{why}. The next line with code is {nearest['line']}" if nearest else why)
+
+
+def syntax_error(details: Row) -> Row:
+    """Whatever is no native program is taken for Python."""
+    path = details.get("file") or ""
+    advice = "" if path.endswith((".py", ".pyw")) else f". {os.path.basename(path)} was read as Python"
+    place = {"path": path, "line": details.get("line"), "column": details.get("offset")}
+    return {"message": f"SyntaxError: {details['error_message']}{advice}", "location": location(place)}
 
 
 def message(error: RelayError) -> str:
@@ -81,6 +96,6 @@ def message(error: RelayError) -> str:
     problems = error.details.get("errors") or [{}]
     said = problems[0].get("message") or error.message
     advice = error.details.get("suggestion") or ""
-    if not advice or ROUTE.search(advice) or "details." in advice or "session" in advice:
+    if not advice or ELSEWHERE.search(advice):
         return str(said)
     return f"{said.rstrip('.')}. {advice}"

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..core.events import Entry, Positions
 from ..core.session import Session
 from ..errors import RelayError
 from ..ez.protocol import State
 from . import shapes
+from .seen import Seen
 
 if TYPE_CHECKING:
     from .door import Door
 
-KINDS = ["output", "stopped", "terminated", "breakpoint", "data_breakpoint", "input_requested"]
 PAGE = 200
 NEWS = 60.0
 LOOK = 0.1
 """Seconds between looks whether a program that says nothing waits for its input."""
 MERGED = 32 * 1024
 """Characters of output in one event, where more comes than is taken."""
-BUDGET = 100_000
 MOST_LEFT = 20
 """Functions without source that one step leaves again."""
 UNCAUGHT = "unhandled"
@@ -32,6 +33,7 @@ class Telling:
     def __init__(self, door: Door, session: Session) -> None:
         self._door = door
         self._session = session
+        self._seen = Seen()
         self.has_told_end = False
         self._has_source = False
         """whether the last stop was in a file"""
@@ -39,23 +41,24 @@ class Telling:
 
     async def follow(self) -> None:
         """Until the program has ended, and that is told."""
-        cursor = None
+        positions: Positions = (0, 0)
         while not self.has_told_end:
             is_asked = self._door.is_extended and self._door.state is State.RUNNING
             if is_asked:
                 self._session.input.prompt()  # if it waits, that is among the news
-            page = await self._session.follow_events(cursor, PAGE, LOOK if is_asked else NEWS, KINDS)
-            cursor = page["next_cursor"]
-            if page["dropped"]:
-                await self._door.tell("error", message=f"{page['dropped']} lines were not read in time and are lost")
-            entries = page["entries"]
-            for entry in merged(entries) if page["has_more"] else entries:
+            page = await self._session.debuggee.log.read_on(positions, PAGE, LOOK if is_asked else NEWS)
+            positions = page.after
+            if page.dropped:
+                await self._door.tell("error", message=f"{page.dropped} lines were not read in time and are lost")
+            entries = [entry for _, entry in page.found]
+            for kind, body in happened(entries, together=page.has_more):
                 async with self._door.telling:
-                    await self._tell(entry["type"], entry["body"])
+                    await self._tell(kind, body)
 
-    async def _tell(self, kind: str, body: dict[str, Any]) -> None:
+    async def _tell(self, kind: str, body: Any) -> None:
         if kind == "output":
-            await self._door.tell("output", category=body["category"], text=body["output"])
+            category, text = body
+            await self._door.tell("output", category=category, text=text)
         elif kind == "stopped":
             await self._stopped(body)
         elif kind == "terminated":
@@ -82,7 +85,7 @@ class Telling:
         was_step, door.is_stepping = door.is_stepping, False
         await door.tell_useless()
         await door.tell("stopped", **self._stop(body))
-        await self._values(was_step and body["reason"] in STEPS)
+        await self._values(body["location"], was_step and body["reason"] in STEPS)
         door.release()
 
     async def _leaves(self) -> bool:
@@ -118,21 +121,23 @@ class Telling:
             told |= {"threadId": body["thread_id"], "dataBreakpointId": hit.get("dbp"), "text": body["text"]}
         return {name: value for name, value in told.items() if value is not None}
 
-    async def _values(self, is_step: bool) -> None:
-        """What has changed since the last stop, and what is watched."""
-        fields = ["changes", "locals", "watches"]
+    async def _values(self, place: dict[str, Any] | None, is_step: bool) -> None:
+        """What has changed since the client last saw it, and what is watched."""
+        stop = self._session.debuggee.stop
+        if stop is None or not place:
+            return
         try:
-            report = await self._door.call("report", fields=fields, budget=BUDGET)
+            rows = (await self._door.call("frame_variables", count=shapes.ROWS))["variables"]
+            watches = (await self._door.call("list_watches"))["watches"]
         except RelayError:
             return  # it cannot be looked at; whoever asks is told why
-        rows = {row["name"]: row for row in report.get("locals", [])}
-        function = (report.get("current_location") or {}).get("function")
-        for change in report.get("changes", []) if is_step else []:
-            row = rows.get(change["name"], {"name": change["name"], "value": change["new"], "type": ""})
-            for told in shapes.variables([row], function):
-                await self._door.tell("variableUpdate", **told, frameIndex=0)
-        if report.get("watches"):
-            await self._door.tell("watches", watches=[shapes.watch(row) for row in report["watches"]])
+        where = place["path"] or "", place["function"] or ""
+        changed = self._seen.look(stop.thread_id, len(stop.frames), where, rows)
+        for row in shapes.variables(rows, place["function"]) if is_step else ():
+            if row["name"] in changed:
+                await self._door.tell("variableUpdate", **row, frameIndex=0)
+        if watches:
+            await self._door.tell("watches", watches=[shapes.watch(row) for row in watches])
 
     # The rest.
 
@@ -142,6 +147,7 @@ class Telling:
         door.state, door.is_stepping = State.ENDED, False
         if not door.is_ending:
             code = body["exit_code"]
+            await door.tell_useless(has_ended=True)
             if code is None:
                 await door.tell("error", message=f"The debugger was lost: {body.get('error') or body.get('reason')}")
             await door.tell("exited", exitCode=-1 if code is None else code)
@@ -159,18 +165,22 @@ class Telling:
             await self._door.tell_useless()
 
 
-def merged(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Neighbouring lines of output in one piece: there are many."""
-    found: list[dict[str, Any]] = []
+Happened = tuple[str, Any]
+"""its kind, and what there is to say; of output its category and text"""
+
+
+def happened(entries: Iterable[Entry], together: bool) -> list[Happened]:
+    """`together`: neighbouring lines of output in one piece, since there are many."""
+    found: list[Happened] = []
     for entry in entries:
-        last = found[-1] if found else entry
-        if (
-            last is not entry
-            and entry["type"] == last["type"] == "output"
-            and entry["body"]["category"] == last["body"]["category"]
-            and len(last["body"]["output"]) < MERGED
-        ):
-            last["body"]["output"] += entry["body"]["output"]
+        if together and found and _goes_on(found[-1], entry):
+            category, text = found[-1][1]
+            found[-1] = entry.type, (category, text + entry.body[1])
         else:
-            found.append(entry)
+            found.append((entry.type, entry.body))
     return found
+
+
+def _goes_on(last: Happened, entry: Entry) -> bool:
+    kind, body = last
+    return kind == entry.type == "output" and body[0] == entry.body[0] and len(body[1]) < MERGED

@@ -41,9 +41,8 @@ async def send(
 
 
 def texts(session_id: str, page: Page[Happened], has_cursors: bool) -> Iterator[bytes]:
-    for name, count in (("dropped", page.dropped), ("cleared", page.cleared)):
-        if count:
-            yield message(session_id, name, {"count": count})
+    for why, count in page.missing:
+        yield message(session_id, why, {"count": count})
     for entry in page.entries:
         cursor = entry.cursor if has_cursors else None
         yield encode(Message(session_id, entry.type, entry.body, entry.timestamp, cursor))

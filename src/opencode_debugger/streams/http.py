@@ -1,19 +1,111 @@
-"""HTTP on the wire: uvicorn's, with an end to readers that do not read, such as those of server-sent events."""
+"""HTTP on the wire: uvicorn's, with an end to whoever does not read, or does not come to the end of a request."""
 
 from __future__ import annotations
 
 import asyncio
+import uuid
+from enum import Enum
+from http import HTTPStatus
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ..auth.guard import COMMON_HEADERS, JSON_TYPE
+from ..errors import RelayError
+from ..models import envelope
 from . import wire
+
+LARGEST_HEAD = 64 * 1024
+"""Bytes of the head of a request, and of what comes behind a body."""
+
+
+class Awaited(Enum):
+    HEAD = "head"
+    BODY = "body"
+    NOTHING = "nothing"
+
+
+PATIENCE = {Awaited.HEAD: 30.0, Awaited.BODY: 60.0}
+"""Seconds for all of a head; seconds in which something of a body must come."""
 
 
 class Http(HttpToolsProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._look: asyncio.TimerHandle | None = None
+        self._due: asyncio.TimerHandle | None = None
+        self._awaited = Awaited.HEAD
+        self._loose = 0
+        """bytes since the last that were understood as a head, or as part of a body"""
+
+    # Requests that come in. Until its token is seen, anybody may have sent one.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        self._loose += len(data)
+        super().data_received(data)
+        if self._loose > LARGEST_HEAD and not self.transport.is_closing():
+            self._refuse(f"The head of the request is larger than {LARGEST_HEAD} bytes", "Send less in its headers")
+        if self._awaited is Awaited.NOTHING or self.transport.is_closing():
+            self._wait_no_more()
+        elif self._awaited is Awaited.BODY or self._due is None:
+            self._wait()
+
+    def on_message_begin(self) -> None:
+        self._awaited = Awaited.HEAD
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._awaited is Awaited.HEAD:  # those behind a body would count as if they stood before it
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._loose, self._awaited = 0, Awaited.BODY
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._loose = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._loose, self._awaited = 0, Awaited.NOTHING
+        super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        self._awaited = Awaited.NOTHING
+        super().handle_websocket_upgrade()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse("This is not a request in HTTP/1.1", "Use https:// if, and only if, the relay has a certificate")
+
+    def _refuse(self, message: str, suggestion: str) -> None:
+        error = RelayError("INVALID_REQUEST", message, suggestion=suggestion)
+        body = envelope.failure(error, str(uuid.uuid4()))
+        headers = [JSON_TYPE, *COMMON_HEADERS, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+        lines = [b"HTTP/1.1 %d %b" % (error.status, HTTPStatus(error.status).phrase.encode())]
+        lines += [b"%b: %b" % header for header in headers]
+        self.transport.write(b"\r\n".join([*lines, b"", body]))
+        self.transport.close()
+
+    def _wait(self) -> None:
+        self._wait_no_more()
+        self._due = self.loop.call_later(PATIENCE[self._awaited], self._give_up)
+
+    def _wait_no_more(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
+    def _give_up(self) -> None:
+        if self.flow.read_paused:
+            self._wait()  # it is we who do not read
+        else:
+            self.transport.close()
+
+    # Answers that go out.
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -24,6 +116,7 @@ class Http(HttpToolsProtocol):
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
         self._look_no_more()
         super().connection_lost(exc)
 

@@ -47,10 +47,18 @@ class Wire(WebSocketsSansIOProtocol):
         self.conn.logger, self.conn.debug = SILENT, False
         self._end: asyncio.TimerHandle | None = None
 
+    # Opening.
+
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
         if hasattr(self, "scope"):
             cast(dict[str, Any], self.scope["extensions"])[EXTENSION] = self
+
+    def _refuse(self) -> None:
+        """All of the request's head has come, and it was not understood: nothing more would happen."""
+        answer = b"".join(self.conn.data_to_send())
+        self.transport.write(answer or self.conn.reject(400, "This request opens no WebSocket\n").serialize())
+        self.transport.close()
 
     # Sending.
 
@@ -83,6 +91,12 @@ class Wire(WebSocketsSansIOProtocol):
             raise Gone
         self.transport.write(data)
 
+    def handle_ping(self) -> None:
+        """Whoever does not read gets no more answers, or they would pile up here."""
+        answer = b"".join(self.conn.data_to_send())
+        if self.writable.is_set():
+            self.transport.write(answer)
+
     # Ending. Closing a transport waits until all is sent, which may be never.
 
     def end(self, code: int, reason: str = "") -> None:
@@ -103,6 +117,8 @@ class Wire(WebSocketsSansIOProtocol):
     def data_received(self, data: bytes) -> None:
         if self.conn.parser_exc is None:
             super().data_received(data)
+            if not self.handshake_initiated:
+                self._refuse()
         else:
             self._close_when_quiet()
 

@@ -7,14 +7,12 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from ...dap.channel import Channel
 from ...dap.messages import Event
 from ...errors import RelayError
 from ..base import (
-    UNTOLD,
     Asked,
     AttachSpec,
     Bound,
@@ -25,7 +23,6 @@ from ..base import (
     Groups,
     LaunchSpec,
     Listener,
-    StopEvent,
 )
 from ..conversation import Conversation
 from ..offered import Offered
@@ -37,46 +34,15 @@ from . import interpreter as interpreters
 from . import launch as launching
 from . import ports, target
 from .arrivals import ChildArrival
+from .child import END_PATIENCE, Child
+from .hearing import Hearing
 from .looking import Looking
-from .marks import Marks, found
+from .marks import Marks
 from .probe import Probe
-
-ALLOWED = frozenset(
-    {
-        "pydevdAuthorize", "pydevdSystemInfo", "initialize", "launch", "attach", "configurationDone", "disconnect",
-        "setBreakpoints", "continue", "next", "stepIn", "stepOut", "pause", "threads",
-        "stackTrace", "evaluate",
-    }
-)  # fmt: skip
-"""debugpy never answers what it does not know, and some requests kill it: nothing else is ever sent."""
-
-CLIENT = {
-    "clientID": "opencode-debugger",
-    "adapterID": "debugpy",
-    "pathFormat": "path",
-    "linesStartAt1": True,
-    "columnsStartAt1": True,
-    "supportsVariableType": True,
-}
+from .protocol import ALLOWED, CLIENT, FIELD, real_frames, scope_options
 
 DISCONNECT = 2.0
-END_PATIENCE = 2.0
-LAST_WORDS = 1.0
-"""Seconds for what a process said before its end to be read."""
-CHAINED = "[Chained Exc: "
-"""Names of frames that debugpy adds below the real ones for the causes of an exception; its traceback has them."""
-CURRENT = " (Current frame)"
-"""What it adds to the name of the frame that an exception leaves."""
 REFERENCES_PER_LAUNCH = 1_000_000
-FIELD = "ocdb"
-"""What we add to DAP's messages, for our code inside the program."""
-
-
-def scope_options(stop_scope: str) -> dict[str, Any]:
-    """debugpy halts all threads and lets all go unless told otherwise."""
-    if stop_scope == "all":
-        return {}
-    return {"stopAllThreadsOnSuspend": False, "steppingResumesAllThreads": False}
 
 
 class DebugpyAdapter(Looking, Offered):
@@ -98,22 +64,19 @@ class DebugpyAdapter(Looking, Offered):
         self._program: Program | None = None
         self._talk: Conversation | None = None
         self._probe: Probe | None = None
+        self._heard: Hearing | None = None
+        """what came over the last connection"""
         self._marks = Marks(self._request, self._aside)
-        self._journeys: dict[int, dict[str, Any]] = {}
-        """how those ended that the end of the program cut short"""
         self._tokens = itertools.count(1)
         self._first_reference = 1000
-        self._exit_code: int | None = None
         self._is_attached = False
         self._callback: launching.CallBack | None = None
         """where debuggers of children call"""
-        self._watched: Watched | None = None
-        """the process of a child that another process of the session started"""
+        self._child: Child | None = None
         self._elder: DebugpyAdapter | None = None
         """of a child: the adapter of the program itself"""
         self._young: set[DebugpyAdapter] = set()
         """of the program itself: all its children that live"""
-        self._replaced_by: str | None = None
         self._is_detached = False
         self._stranger: Watched | None = None
         """a process into which we brought the debugger"""
@@ -140,11 +103,6 @@ class DebugpyAdapter(Looking, Offered):
         self._python_path = path
         self._identify(path)
 
-    @property
-    def stdin(self) -> Stdin | None:
-        """Of a program that we started: that of another is not ours to write to."""
-        return self._program.stdin if self._program is not None else None
-
     async def _interpreter(self, path: str) -> interpreters.Interpreter:
         if path == self._python_path:
             return await asyncio.shield(self._identified)
@@ -153,10 +111,9 @@ class DebugpyAdapter(Looking, Offered):
     async def check_launch(self, spec: LaunchSpec) -> None:
         """Everything that can be known before the program starts."""
         interpreter = await self._interpreter(spec.interpreter)
-        if spec.kind == "file":
-            await interpreters.check_syntax(spec.target, interpreter)
-        elif spec.kind == "code":
-            await interpreters.check_code(spec.target, interpreter)
+        await interpreters.check_program(spec.kind, spec.target, interpreter)
+
+    # How a program comes under it.
 
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         interpreter = await self._interpreter(spec.interpreter)
@@ -191,105 +148,7 @@ class DebugpyAdapter(Looking, Offered):
         if self._sweeping is not None:
             await self._sweeping
         self._marks.clear()
-        self._journeys.clear()
-        self._program = self._talk = self._probe = None
-
-    def _new_channel(self) -> Channel:
-        channel = Channel(lambda event: self._event(channel, event))
-        channel.on_closed = lambda reason: self._lost(channel, reason)
-        return channel
-
-    # Children: each is followed by an adapter of its own.
-
-    def _child_called(self, channel: Channel) -> None:
-        self._listener.on_child(ChildArrival(channel, self, ALLOWED))
-
-    async def join(
-        self,
-        arrival: ChildArrival,
-        pid: int,
-        breakpoints: Groups,
-        stop_on: list[ExceptionRule],
-        just_my_code: bool,
-        stop_scope: str,
-    ) -> None:
-        """The debugger of a child, which waits for us. If this fails it has to be let go."""
-        channel, self._elder, self.pid = arrival.channel, arrival.elder, pid
-        channel.on_event = lambda event: self._event(channel, event)
-        closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        channel.on_closed = lambda reason: closed.set_result(None)
-        self._converse(channel)
-        self._watched = Watched(pid)
-        self._elder._young.add(self)
-        self._verdict: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._require_talk().farewell = self._verdict
-        self._following = asyncio.get_running_loop().create_task(self._follow(self._watched, closed))
-        try:
-            await self._configure("launch", scope_options(stop_scope), just_my_code, breakpoints, stop_on)
-        except BaseException:
-            self._following.cancel()
-            self._watched.close()
-            self._left()
-            raise
-
-    async def _follow(self, watched: Watched, closed: asyncio.Future[None]) -> None:
-        """Tells the end of a child: of its process, or only of its debugger."""
-        either: list[asyncio.Future[Any]] = [watched.ended, closed]
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait([closed], timeout=LAST_WORDS)
-        await asyncio.wait([watched.ended], timeout=0 if self._replaced_by else END_PATIENCE)
-        if not watched.ended.done():
-            self._listener.on_lost(self._why_it_left())
-            self._verdict.set_result(None)
-            await watched.ended
-        status = watched.ended.result()
-        if status is None and self._exit_code is not None:
-            status = ExitStatus.of(self._exit_code)
-        self._listener.on_exit(status)
-        self._left()
-
-    def _why_it_left(self) -> str:
-        if self._replaced_by is not None:
-            return f"the process replaced itself (exec) by: {self._replaced_by}"
-        return "the program closed the connection to its debugger and runs on without it"
-
-    def _left(self) -> None:
-        if not self._verdict.done():
-            self._verdict.set_result(None)
-        if self._talk is not None:
-            self._talk.channel.close()
-        if self._elder is not None:
-            self._elder._young.discard(self)
-            self._elder.settle()
-
-    def _is_outlived(self) -> bool:
-        return bool(self._young) or self._listener.is_expecting()
-
-    def settle(self) -> None:
-        """What a program leaves behind ends with it, or with the last of its children that are debugged."""
-        if self._program is None or self._program.is_alive or self._is_outlived():
-            return
-        self._close_callback()
-        self._program.close_pipes()
-        if self._is_detached:
-            return
-        self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
-
-    def _close_callback(self) -> None:
-        if self._callback is not None:
-            self._callback.close()
-            self._callback = None
-
-    async def _end_child(self, watched: Watched, grace: float) -> None:
-        await watched.end(grace)
-        await asyncio.wait([self._following], timeout=LAST_WORDS + END_PATIENCE)
-        self._following.cancel()
-        watched.close()
-        self._left()
-
-    def _converse(self, channel: Channel) -> None:
-        self._talk = Conversation(channel, ALLOWED, self._timeout)
-        self._probe = Probe(self._talk, self._timeout)
+        self._program = self._talk = self._probe = self._heard = None
 
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         """By its debugger's port, or by process id: then a debugger is brought into it first."""
@@ -328,15 +187,15 @@ class DebugpyAdapter(Looking, Offered):
         timeout: float | None = None,
     ) -> None:
         """The handshake, in the order that debugpy wants; `configurationDone` lets the program run."""
-        talk, probe = self._require_talk(), self._require_probe()
+        talk, probe, heard = self._require_talk(), self._require_probe(), self._require_heard()
         timeout = timeout or self._launch_timeout
-        self._initialized = asyncio.get_running_loop().create_future()
         await talk.request("initialize", CLIENT, timeout=timeout)
         self._is_attached = command == "attach"
         options = {"justMyCode": just_my_code, "redirectOutput": False, "showReturnValue": True, **arguments}
         options["breakOnSystemExit"] = []  # an exit is no crash, whatever its code
         started = talk.channel.send(command, options)
-        await asyncio.wait([self._initialized, started], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        either: list[asyncio.Future[Any]] = [heard.initialized, started]
+        await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if command == "attach":
             await probe.load(self._first_reference)
         self._marks.clear()
@@ -354,6 +213,19 @@ class DebugpyAdapter(Looking, Offered):
         if self.pid is None:
             self.pid = (await talk.request("pydevdSystemInfo"))["process"]["pid"]
 
+    # The connection to it.
+
+    def _new_channel(self) -> Channel:
+        channel = Channel(lambda event: self._event(channel, event))
+        channel.on_closed = lambda reason: self._lost(channel, reason)
+        return channel
+
+    def _converse(self, channel: Channel) -> tuple[Conversation, Hearing]:
+        self._talk = Conversation(channel, ALLOWED, self._timeout)
+        self._probe = Probe(self._talk, self._timeout)
+        self._heard = Hearing(self._listener, self._marks, self._probe)
+        return self._talk, self._heard
+
     def _require_talk(self) -> Conversation:
         if self._talk is None:
             raise RelayError("DEBUGPY_ERROR", "There is no connection to a debugger", status=502)
@@ -364,83 +236,28 @@ class DebugpyAdapter(Looking, Offered):
         assert self._probe is not None
         return self._probe
 
+    def _require_heard(self) -> Hearing:
+        assert self._heard is not None
+        return self._heard
+
     async def _request(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
         return await self._require_talk().request(command, arguments)
+
+    async def _aside(self, method: str, **arguments: Any) -> Any:
+        return await self._require_probe().aside(method, **arguments)
+
+    async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
+        return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
 
     def _event(self, channel: Channel, event: Event) -> None:
         """Only from the debugger that has shown the token."""
         if self._talk is None or channel is not self._talk.channel:
             return
-        body = event.body or {}
-        handler: Callable[[dict[str, Any]], None] | None = {
-            "stopped": self._on_stopped,
-            "initialized": self._on_initialized,
-            "thread": lambda body: self._listener.on_thread(body["reason"], body["threadId"]),
-            "module": lambda body: self._listener.on_module(body["reason"], body["module"]),
-            "exited": self._on_exited,
-            "terminated": self._on_terminated,
-            "ocdb": self._on_inside,
-        }.get(event.event)
-        if handler is not None:
-            handler(body)
-        elif event.event not in UNTOLD and not event.event.startswith("debugpy"):
-            self._listener.on_event(event.event, body)
-
-    def _on_initialized(self, body: dict[str, Any]) -> None:
-        if not self._initialized.done():
-            self._initialized.set_result(None)
-
-    def _on_exited(self, body: dict[str, Any]) -> None:
-        """Comes only from somebody else's adapter; a program of ours tells its end by its exit."""
-        self._exit_code = body.get("exitCode")
-
-    def _on_terminated(self, body: dict[str, Any]) -> None:
-        if self._program is None and self._talk is not None:
-            self._talk.channel.close()
-
-    def _on_stopped(self, body: dict[str, Any]) -> None:
-        reason, hit_numbers = self._marks.stopped(body["reason"], body.get("hitBreakpointIds") or [])
-        self._listener.on_stopped(
-            StopEvent(
-                reason=reason,
-                thread_id=body["threadId"],
-                all_threads_stopped=body.get("allThreadsStopped", True),
-                hit_numbers=hit_numbers,
-                **(body.get(FIELD) or {}),
-            )
-        )
-
-    def _on_inside(self, body: dict[str, Any]) -> None:
-        match body["kind"]:
-            case "log":
-                self._listener.on_hits({body["number"]: body["hits"]})
-                self._listener.on_log(body["number"], body["text"])
-            case "hits":
-                self._listener.on_hits({int(number): hits for number, hits in body["hits"].items()})
-            case "answer":
-                self._require_probe().answered(body["token"], body["text"])
-            case "visited":
-                self._marks.visited(body["number"])
-            case "journeys":
-                self._journeys = {int(token): found for token, found in body["journeys"].items()}
-            case "condition_error":
-                self._listener.on_condition_error(body["number"], body["error"], body.get("of_exception", False))
-            case "spawned":
-                self._listener.on_spawned(body)
-            case "replacing":
-                self._replaced_by = body["command"]
-            case "exiting":
-                self._exit_code = body["code"]
-            case "function":
-                self._listener.on_rebound(body["number"], found(body))
-            case "together":
-                self._marks.on_one_line(body["id"], body["ids"])
-
-    def _exited(self, status: ExitStatus) -> None:
-        if self._talk is not None:
-            self._talk.channel.close()
-        self._listener.on_exit(status)
-        self.settle()
+        if event.event == "terminated":
+            if self._program is None:
+                channel.close()
+        else:
+            self._require_heard().hear(event)
 
     def _lost(self, channel: Channel, reason: Exception | None) -> None:
         """A program of ours tells its end by its exit; one that we attached to, by its connection."""
@@ -448,25 +265,78 @@ class DebugpyAdapter(Looking, Offered):
         if talk is None or channel is not talk.channel:
             return
         if self._program is not None:
-            talk.farewell = asyncio.get_running_loop().create_task(self._expect_end(self._program))
+            talk.farewell = asyncio.get_running_loop().create_task(
+                self._expect_end(self._program, self._require_heard())
+            )
         elif self._stranger is not None:
             talk.farewell = asyncio.get_running_loop().create_task(self._expect_end_of(self._stranger))
-        elif self._exit_code is not None:
-            self._listener.on_exit(ExitStatus.of(self._exit_code))
+        elif (code := self._require_heard().exit_code) is not None:
+            self._listener.on_exit(ExitStatus.of(code))
         else:
             self._listener.on_lost(str(reason or "the program ended or its debugger let go"))
 
-    async def _expect_end(self, program: Program) -> None:
+    async def _expect_end(self, program: Program, heard: Hearing) -> None:
         """The connection ends just before the program does, unless the program closed it and goes on without us."""
-        await asyncio.wait([program.ended], timeout=0 if self._replaced_by else END_PATIENCE)
+        await asyncio.wait([program.ended], timeout=0 if heard.replaced_by else END_PATIENCE)
         if program.is_alive:
-            self._listener.on_lost(self._why_it_left())
+            self._listener.on_lost(heard.why_it_left())
 
     async def _expect_end_of(self, stranger: Watched) -> None:
         """Whoever is not its parent does not get to know how it ended, only that it did."""
         await asyncio.wait([stranger.ended], timeout=END_PATIENCE)
         gone = "exited" if stranger.ended.done() else "the program closed the connection to its debugger and runs on"
         self._listener.on_lost(gone)
+
+    # Children: each is followed by an adapter of its own.
+
+    def _child_called(self, channel: Channel) -> None:
+        self._listener.on_child(ChildArrival(channel, self))
+
+    async def join(
+        self,
+        arrival: ChildArrival,
+        pid: int,
+        breakpoints: Groups,
+        stop_on: list[ExceptionRule],
+        just_my_code: bool,
+        stop_scope: str,
+    ) -> None:
+        """The debugger of a child, which waits for us. If this fails it has to be let go."""
+        channel, self._elder, self.pid = arrival.channel, arrival.elder, pid
+        channel.on_event = lambda event: self._event(channel, event)
+        talk, heard = self._converse(channel)
+        self._elder._young.add(self)
+        self._child = Child(pid, talk, heard, self._listener, self._left)
+        try:
+            await self._configure("launch", scope_options(stop_scope), just_my_code, breakpoints, stop_on)
+        except BaseException:
+            self._child.forget()
+            raise
+
+    def _left(self) -> None:
+        if self._elder is not None:
+            self._elder._young.discard(self)
+            self._elder.settle()
+
+    def _is_outlived(self) -> bool:
+        return bool(self._young) or self._listener.is_expecting()
+
+    def settle(self) -> None:
+        """What a program leaves behind ends with it, or with the last of its children that are debugged."""
+        if self._program is None or self._program.is_alive or self._is_outlived():
+            return
+        self._close_callback()
+        self._program.close_pipes()
+        if self._is_detached:
+            return
+        self._sweeping = asyncio.get_running_loop().create_task(end_others(self._session_id))
+
+    def _close_callback(self) -> None:
+        if self._callback is not None:
+            self._callback.close()
+            self._callback = None
+
+    # Breakpoints, and letting it run.
 
     async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
         return await self._marks.set(path, breakpoints)
@@ -483,12 +353,6 @@ class DebugpyAdapter(Looking, Offered):
     async def leave(self, path: str, line: int) -> None:
         await self._marks.leave(path, line)
 
-    async def _aside(self, method: str, **arguments: Any) -> Any:
-        return await self._require_probe().aside(method, **arguments)
-
-    async def _in_frame(self, frame: int, method: str, timeout: float | None = None, **arguments: Any) -> Any:
-        return await self._require_probe().in_frame(frame, method, timeout or self._timeout, **arguments)
-
     async def resume(self, thread_id: int, go: Go | None = None) -> None:
         # Its answer comes when the threads really run, which a new stop may prevent: nobody waits for it.
         await self._go_on("continue", thread_id, go)
@@ -500,7 +364,7 @@ class DebugpyAdapter(Looking, Offered):
         talk, probe = self._require_talk(), self._require_probe()
         arguments: dict[str, Any] = {"threadId": thread_id}
         if go is not None:
-            arguments[FIELD] = {"thread": thread_id, **asdict(go)}
+            arguments[FIELD] = {"thread": thread_id, **vars(go)}
         async with talk.translated(command):
             sent = talk.channel.send(command, arguments)
         probe.resumed(thread_id if go and go.alone else None, go.keep if go else ())
@@ -511,11 +375,6 @@ class DebugpyAdapter(Looking, Offered):
             await self._request("pause", {"threadId": "*"})
         else:
             await self._aside("pause", thread=thread_id)  # an adapter in between would pause all
-
-    @property
-    def program_pid(self) -> int | None:
-        """Of a live program that we started."""
-        return self._program.pid if self._program is not None and self._program.is_alive else None
 
     async def set_out(
         self, frame: int, most: int = 1, until: str | None = None, target: str | int | None = None
@@ -528,7 +387,19 @@ class DebugpyAdapter(Looking, Offered):
         try:
             return dict(await self._aside("journey", token=token, end=end))
         except RelayError:
-            return self._journeys.get(token, {})
+            return self._heard.journeys.get(token, {}) if self._heard else {}
+
+    # What is known of it.
+
+    @property
+    def stdin(self) -> Stdin | None:
+        """Of a program that we started: that of another is not ours to write to."""
+        return self._program.stdin if self._program is not None else None
+
+    @property
+    def program_pid(self) -> int | None:
+        """Of a live program that we started."""
+        return self._program.pid if self._program is not None and self._program.is_alive else None
 
     def drain(self) -> None:
         if self._elder is not None:
@@ -541,21 +412,8 @@ class DebugpyAdapter(Looking, Offered):
 
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
-        frames = [frame for frame in body["stackFrames"] if not frame["name"].startswith(CHAINED)]
+        frames = real_frames(body["stackFrames"], self.spell)
         self._require_probe().tracks(thread_id, (frame["id"] for frame in frames))
-        return self._told(frames)
-
-    def _told(self, frames: Frames) -> Frames:
-        """With the user's names of files; a module that has not begun is at line 0 on Python 3.11."""
-        paths: dict[str, str] = {}
-        for frame in frames:
-            frame["line"] = max(frame["line"], 1)
-            frame["name"] = frame["name"].removesuffix(CURRENT)
-        for source in (frame["source"] for frame in frames if (frame.get("source") or {}).get("path")):
-            path = source["path"]
-            if path not in paths:
-                paths[path] = self.spell(path)
-            source["path"] = paths[path]
         return frames
 
     async def examine(self, path: str) -> dict[str, Any]:
@@ -575,6 +433,14 @@ class DebugpyAdapter(Looking, Offered):
 
     def check_expression(self, text: str) -> Any:
         return interpreters.check_expression(text)
+
+    # How it ends.
+
+    def _exited(self, status: ExitStatus) -> None:
+        if self._talk is not None:
+            self._talk.channel.close()
+        self._listener.on_exit(status)
+        self.settle()
 
     async def detach(self) -> None:
         """All threads run on, without breakpoints. A program that we started keeps its pipes for now."""
@@ -596,8 +462,8 @@ class DebugpyAdapter(Looking, Offered):
 
     async def terminate(self, grace: float) -> None:
         """Ends the program, whoever started it. What happened before can still be read."""
-        if self._watched is not None:
-            await self._end_child(self._watched, grace)
+        if self._child is not None:
+            await self._child.end(grace)
         elif self._program is not None:
             await self._end_program(self._program, grace)
         elif self._stranger is not None:
@@ -616,8 +482,8 @@ class DebugpyAdapter(Looking, Offered):
     async def end(self, grace: float) -> None:
         """A program that we started ends; one that we attached to, or let go, goes on without us."""
         self._close_callback()
-        if self._watched is not None:
-            await self._end_child(self._watched, grace)
+        if self._child is not None:
+            await self._child.end(grace)
         elif self._program is not None and self._is_detached:
             self._program.release()
         elif self._program is not None:
@@ -626,7 +492,7 @@ class DebugpyAdapter(Looking, Offered):
             await self._let_go(terminate=False)
         if self._stranger is not None:
             self._stranger.close()
-        self._program = self._watched = self._stranger = self.pid = None
+        self._program = self._child = self._stranger = self.pid = None
         self._is_attached = False
         talk, self._talk = self._talk, None
         if talk is not None:

@@ -8,6 +8,7 @@ from ...dap.channel import Channel
 from ...errors import RelayError
 from ..conversation import Conversation
 from .probe import Probe
+from .protocol import ALLOWED
 
 if TYPE_CHECKING:
     from .adapter import DebugpyAdapter
@@ -16,13 +17,12 @@ INTRODUCTION = 10.0
 
 
 class ChildArrival:
-    def __init__(self, channel: Channel, elder: DebugpyAdapter, allowed: frozenset[str]) -> None:
+    def __init__(self, channel: Channel, elder: DebugpyAdapter) -> None:
         self.channel = channel
         self.elder = elder
-        self._allowed = allowed
 
     async def introduce(self) -> dict[str, Any]:
-        talk = Conversation(self.channel, self._allowed, INTRODUCTION)
+        talk = Conversation(self.channel, ALLOWED, INTRODUCTION)
         about = await Probe(talk, INTRODUCTION).aside("about")
         if not (isinstance(about.get("pid"), int) and isinstance(about.get("ppid"), int)):
             raise RelayError("DEBUGPY_ERROR", "A child did not say what it is")

@@ -247,6 +247,8 @@ def run_to_the_end(run: Any, begins: Any, inside: Any, pydevd: Any, config: Any)
         raise
     except BaseException as error:
         inside.joining.exit_code = 1 if isinstance(error, Exception) else None
+        if sys.gettrace() is None:  # else the debugger is about to stop, and would count this among the steps
+            inside.overflow.uncaught(error)
         hide_own_frames(config["debugpy"])
         raise
     finally:

@@ -90,6 +90,14 @@ async def examine(path: str, interpreter: Interpreter) -> dict[str, Any]:
     return _examined[key]
 
 
+async def check_program(kind: str, target: str, interpreter: Interpreter) -> None:
+    """Refuses what this interpreter cannot compile; a module is found only by the program itself."""
+    if kind == "file":
+        await check_syntax(target, interpreter)
+    elif kind == "code":
+        await check_code(target, interpreter)
+
+
 async def check_syntax(path: str, interpreter: Interpreter) -> None:
     """Refuses a script that this interpreter cannot compile."""
     script = os.path.join(path, "__main__.py") if os.path.isdir(path) else path

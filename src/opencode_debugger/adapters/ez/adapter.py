@@ -154,11 +154,7 @@ class EzAdapter(Data, Offered):
         """Some debuggers stop before they are told anything, after the first line has run."""
         if self._announced is not None:
             return False
-        if not self._early:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(EARLY):
-                    await self._stirred.wait()
-        if self._early:
+        if self._early or await self._stirs(EARLY):
             await self._calm()
         return bool(self._early)
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ez import lines
-from ...ez.protocol import EVENTS, check_event
+from ...ez.messages import check_event
+from ...ez.protocol import EVENTS
 
 LONGEST = 50 * 1024 * 1024
 """Bytes of a message; what is longer is none."""

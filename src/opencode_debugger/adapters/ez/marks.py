@@ -93,10 +93,12 @@ class Marks:
 
     async def _set_one(self, name: str) -> Bound:
         try:
-            self._ids[name] = (await self._ask("setBreakpoint", function=name))["id"]
+            answer = await self._ask("setBreakpoint", function=name)
         except Refused as error:
             return Bound(False, None, str(error))
-        return Bound(True)
+        self._ids[name] = answer["id"]
+        path, line = answer.get("file"), answer.get("line")
+        return Bound(True, places=({"path": path, "line": line},) if path and line else ())
 
     # Lines.
 

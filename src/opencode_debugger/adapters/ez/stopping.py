@@ -13,6 +13,7 @@ from ..base import Bound, DebuggerBreakpoint, Frames, Go, Listener, StopEvent
 from ..journeys import Journey, Journeys
 from ..offered import INSTEAD
 from ..rules import Rule, formatted
+from ..waiting import is_busy
 from .evaluating import Evaluating
 from .looking import MAIN
 from .marks import VISIT, Marks
@@ -23,6 +24,8 @@ LONGEST_LOG = 10_000
 """characters of a log message"""
 QUIET = 0.1
 """Seconds without a stop after which a debugger that stops by itself is taken to wait."""
+AT_WORK = 1.0
+"""Seconds more for one that has something to do: on a busy machine it may have to wait for its turn."""
 MOST_STIRS = 20
 KINDS = {"next": "stepOver", "stepIn": "stepInto", "stepOut": "stepOut"}
 REASONS = {"dataBreakpoint": "data_breakpoint", "endOfRecording": "end_of_recording"}
@@ -112,11 +115,22 @@ class Stopping(Evaluating):
 
     async def _calm(self) -> None:
         """Some debuggers stop more than once before they wait."""
-        with contextlib.suppress(TimeoutError):
-            for _ in range(MOST_STIRS):
-                self._stirred.clear()
-                async with asyncio.timeout(QUIET):
+        for _ in range(MOST_STIRS):
+            self._stirred.clear()
+            if not await self._stirs(QUIET):
+                break
+
+    async def _stirs(self, quiet: float) -> bool:
+        """Whether it stops, or is still that long."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + AT_WORK
+        while not self._stirred.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(quiet):
                     await self._stirred.wait()
+            if clock() > deadline or self.pid is None or not is_busy(self.pid):
+                break
+        return self._stirred.is_set()
 
     async def _decide(self, halt: Halt, is_first: bool) -> None:
         reason = halt.reason

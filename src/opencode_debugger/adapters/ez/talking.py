@@ -6,6 +6,7 @@ Answers carry no number, so one question is asked at a time, and the next messag
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from typing import Any
 
 from ...errors import RelayError
 from ...ez import lines
-from ...ez.protocol import COMMANDS, command
+from ...ez.messages import command
+from ...ez.protocol import COMMANDS
 from ..base import LaunchSpec, Listener
 from ..processes import Program
 from .hearing import Hearing
@@ -21,6 +23,10 @@ from .input import Told
 
 TRY = 2.0
 """Seconds for an answer to what the debugger may not know at all."""
+AGAIN = 0.5
+"""Seconds for an answer to what has not been answered the last time."""
+UNHURRIED = frozenset({"evaluate"})
+"""What an expression does may take its time, and the next one does something else."""
 ABSENT = re.compile(r"unknown command|not (yet )?(implemented|supported)|unsupported|no such command", re.IGNORECASE)
 SAME = ("frameIndex", "expression", "file", "function", "name")
 """What an answer repeats of its question."""
@@ -91,6 +97,8 @@ class Talking:
         """extensions, if the debugger says which it has"""
         self._lacks: dict[str, str] = {}
         """commands that it does not know, and what it said to them"""
+        self._unanswered: set[str] = set()
+        """commands that it has been silent about the last time"""
         self._turn = asyncio.Lock()
         self._question: Question | None = None
         self._halt: Halt | None = None
@@ -130,18 +138,23 @@ class Talking:
         """Raises Refused with the debugger's words, or RelayError if it has none."""
         if name in self._lacks:
             raise Refused(self._lacks[name])
+        timeout = min(timeout or self._timeout, AGAIN if name in self._unanswered else math.inf)
         async with self._turn:
             answered: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
             self._question = Question(name, params, answered)
             try:
                 self._send(name, **params)
                 waited: list[asyncio.Future[Any]] = [answered, self._ended]
-                await asyncio.wait(waited, timeout=timeout or self._timeout, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 self._question = None
         if answered.done():
+            self._unanswered.discard(name)
             return self._answer_to(name, answered)
-        raise lost(name) if self._ended.done() else slow(name)
+        if self._ended.done():
+            raise lost(name)
+        self._unanswered |= {name} - UNHURRIED
+        raise slow(name)
 
     def _answer_to(self, name: str, answered: asyncio.Future[dict[str, Any]]) -> dict[str, Any]:
         try:
@@ -172,6 +185,7 @@ class Talking:
 
     def _heard(self, event: str, data: dict[str, Any]) -> bool:
         """Whether that was the answer to a question."""
+        self._unanswered = {name for name in self._unanswered if event not in COMMANDS[name].answers}
         question = self._question
         if question is None:
             return False

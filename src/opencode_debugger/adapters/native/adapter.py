@@ -320,7 +320,7 @@ class NativeAdapter(Machine, Offered):
     def _on_breakpoint(self, body: dict[str, Any]) -> None:
         if body.get("reason") != "removed":
             self._marks.changed(body["breakpoint"])
-        elif self._is_running:  # else it was removed on request
+        else:  # of one that was removed on request nobody knows any more
             self._data_gone(body["breakpoint"].get("id"))
 
     def _on_said(self, body: dict[str, Any]) -> None:
@@ -368,16 +368,6 @@ class NativeAdapter(Machine, Offered):
 
     async def journey(self, token: int, end: bool = False) -> dict[str, Any]:
         return self._journeys.report(token, end)
-
-    # Files and expressions, without a program.
-
-    async def examine(self, path: str) -> dict[str, Any]:
-        from ..switch import native_lines
-
-        return native_lines(path)
-
-    async def find_function(self, path: str, name: str) -> list[int]:
-        return []
 
     def check_expression(self, text: str) -> Any:
         """Only the debugger knows the language."""

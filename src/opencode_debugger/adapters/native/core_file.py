@@ -12,7 +12,7 @@ from . import elf
 NOTES, ABOUT_THE_PROCESS, ABOUT_THE_SIGNAL = 4, 3, 0x53494749
 """Kinds: of a segment, and of notes in it."""
 FROM_THE_KERNEL = 0x80
-"""Codes of signals from here on, and below 1, come without an address."""
+"""The code of a fault at an address that no memory can have; those below 1 are not about any."""
 NAME = slice(40, 56)
 """Where such a note has the beginning of the program's name, on machines of 64 bits."""
 LONGEST = 15
@@ -40,13 +40,14 @@ def warnings(path: str, program: str) -> list[str]:
 
 
 def fault(path: str) -> tuple[int, str] | None:
-    """The signal of a crash, and the address that it is about."""
+    """The signal of a crash, and the address that it is about: as text, which is empty if it cannot be known."""
     told = _note(path, ABOUT_THE_SIGNAL)
     if told is None or len(told) < 24:
         return None
     number, _, code = struct.unpack_from("<iii", told)
-    is_about_memory = number in (signal.SIGSEGV, signal.SIGBUS) and 0 < code < FROM_THE_KERNEL
-    return (number, hex(struct.unpack_from("<Q", told, 16)[0])) if is_about_memory else None
+    if number not in (signal.SIGSEGV, signal.SIGBUS) or not 0 < code <= FROM_THE_KERNEL:
+        return None
+    return number, "" if code == FROM_THE_KERNEL else hex(struct.unpack_from("<Q", told, 16)[0])
 
 
 def _name(path: str) -> str | None:

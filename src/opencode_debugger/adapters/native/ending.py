@@ -157,6 +157,8 @@ class Ending(Stopping):
             self._finish(lambda: self._listener.on_lost("terminated"))
         elif not self._is_over and self.pid is not None:
             await self._end_program(grace)
+        elif not self._is_over and self._talk is not None and not self._is_attached:  # it is only being started
+            self._finish(lambda: self._listener.on_lost("terminated"))
         elif not self._is_over and self._talk is not None:  # it runs on another machine
             await self._halt()
             with contextlib.suppress(RelayError):

@@ -20,11 +20,19 @@ from ..rows import (
     within,
 )
 from .looking import MOST_FRAMES, VALUES, Frame, Inside, Looking, backtrace
+from .names import short_name
 
 THROW = "__cxa_throw"
 TIMED_OUT = "timed out while in a function called from GDB"
 NEAR = re.compile(r"near `(.*)'\.?$", re.DOTALL)
 """What gdb could not make sense of; else it says that the end came too early."""
+CRYPTIC = {
+    "Error while executing Python code.": "gdb has its own code for this method of the C++ library, and that failed: "
+    "the element may not exist",
+    "Error while looking for matching xmethod workers defined in Python.": "gdb cannot call an object whose class has "
+    "no name, such as a lambda",
+    "Invalid cast.": "Invalid cast: the types do not fit",
+}
 LEAST = 40
 """characters that any value may have"""
 
@@ -131,7 +139,7 @@ class GdbLooking(Looking):
         return as_result(shortened(self._made(answer, frame), limit))
 
     def _refused(self, said: str, text: str) -> dict[str, Any]:
-        answer = super()._refused(said, text)
+        answer = super()._refused(CRYPTIC.get(said, said), text)
         if "syntax_error" in answer:
             rest = NEAR.search(said)
             answer["syntax_error"]["offset"] = (text.rfind(rest[1]) if rest else len(text)) + 1
@@ -221,4 +229,4 @@ MOST_SEARCHED = 10_000
 
 def _top(top: dict[str, Any]) -> dict[str, Any]:
     source = {"path": top["path"]} if top["path"] else None
-    return {"name": top["name"], "line": top["line"], "column": 1, "source": source}
+    return {"name": short_name(top["name"]), "line": top["line"], "column": 1, "source": source}

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import RelayError
 from ..base import DataBreakpoint, Go
 from .adapter import NativeAdapter
-from .machine import HEX, Watched, no_code
+from .machine import HEX, OUT_OF_SCOPE, Watched, no_code
 from .stopping import FROM_CORE
 from .talking import said_of
 
@@ -18,6 +18,8 @@ WATCHPOINT = re.compile(r"(Hardware (?:read |access \(read/write\) )?)?[Ww]atchp
 SLOW = "The processor cannot watch it: the program is watched step by step and runs much slower"
 BACK = {"stepBack": "next", "reverseContinue": "continue"}
 """How that is done when the direction has been turned: gdb's DAP has no word for it."""
+SCOPE_ENDED = "stopped"
+"""How gdb's DAP calls a stop that it has no word for; a watched variable's is one of these."""
 NO_HISTORY = ("no-history", "stopped")
 BEGAN = "This is where the recording began: there is nothing before it"
 ENDS = "This is where the recording ends: from here on the program runs on and is recorded"
@@ -29,7 +31,7 @@ class GdbMachine(NativeAdapter):
 
     def _reset(self) -> None:
         super()._reset()
-        self._is_recording = self._goes_back = False
+        self._is_recording = self._goes_back = self._steps = False
         self._edge: str | None = None
         """what there is to say about a stop at an end of the recording"""
 
@@ -89,6 +91,7 @@ class GdbMachine(NativeAdapter):
 
     async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
         self._goes_back = command in BACK
+        self._steps = command not in ("continue", "reverseContinue")
         if not self._goes_back:
             await super()._send_off(command, arguments)
             return
@@ -108,7 +111,19 @@ class GdbMachine(NativeAdapter):
         if self._is_recording and body["reason"] in NO_HISTORY:
             self._edge = BEGAN if self._goes_back else ENDS
             body = {**body, "reason": "step"}
+        elif body["reason"] == SCOPE_ENDED and self._are_gone(body):
+            if not self._steps:
+                self._is_running = False
+                self._spawn(self._go_on_quietly(body["threadId"]))
+                return
+            self._edge = OUT_OF_SCOPE  # which has ended the step, too
+            body = {**body, "reason": "step", "hitBreakpointIds": []}
         super()._on_stopped(body)
+
+    def _are_gone(self, body: dict[str, Any]) -> bool:
+        """Watched variables of a function that has returned, which nobody waits for in silence."""
+        gone = [id for id in body.get("hitBreakpointIds") or [] if self._data_gone(id)]
+        return bool(gone) and not (self._halting or self._is_ending or self._is_pausing)
 
     def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
         note, self._edge, self._goes_back = self._edge, None, False

@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import signal
+from pathlib import Path
 from typing import Any
 
 from ..base import AttachSpec, LaunchSpec
@@ -14,6 +15,7 @@ from ..processes import ExitStatus
 from ..watched import Watched
 from . import core_file, elf, lldb_program
 from .lldb_marks import LldbMarks
+from .lldb_prologues import quoted
 from .lldb_stopping import LldbStopping
 from .looking import Frame
 from .process import ERRORS, INPUT, OUTPUT, Helper
@@ -23,6 +25,7 @@ from .talking import GRACE, done
 SETTINGS = (
     "settings set target.inherit-env false",
     "settings set target.process.stop-on-exec false",
+    f"command script import {quoted(str(Path(__file__).with_name('lldb_containers.py')))}",
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
 """Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""
@@ -157,7 +160,7 @@ class LldbAdapter(LldbStopping):
         """Of a core file, lldb does not know the address."""
         number, address = await super()._signal(place)
         if self._fault is not None and self._fault[0] == number:
-            address = address or self._fault[1]
+            address = self._fault[1] if address is None else address
         return number, address
 
     # The end.
@@ -168,6 +171,18 @@ class LldbAdapter(LldbStopping):
         if packets and packets[-1][0] == "X":
             return ExitStatus.of(-int(packets[-1][1], 16))
         return await super()._exit_status(code)
+
+    def _debugger_ended(self) -> None:
+        """lldb-dap may crash when its program is ended: that is the end all the same."""
+        if self._helper is not None and self._is_ending and self._program is not None:
+            self._spawn(self._part_from_ended(self._program))
+        else:
+            super()._debugger_ended()
+
+    async def _part_from_ended(self, program: Watched) -> None:
+        await asyncio.wait([program.ended], timeout=DYING)
+        status = program.ended.result() if program.ended.done() else None
+        self._finish(lambda: self._listener.on_exit(status or ExitStatus.of(-signal.SIGKILL)))
 
     async def _without_server(self) -> None:
         """There is one behind lldb-dap, too, when nobody has asked for it."""

@@ -18,25 +18,36 @@ SCOPES = 3
 """References up to this are those of the scopes, whichever frame's were asked for last."""
 RESULT = re.compile(r"^\(.*?\) (\$\w+) = ", re.MULTILINE)
 RETURNED = re.compile(r"^Return value: \(.*?\) (\$\w+) = ", re.MULTILINE)
-DIAGNOSTIC = re.compile(r"^(?:error: )?(?:<user expression \d+>:(\d+):(\d+): )?(.*)")
+DIAGNOSTIC = re.compile(r"^(?:error: )?(?:warning: )?(?:<user expression \d+>:(\d+):(\d+): )?(.*)")
 SYNTAX = re.compile(r"(expected|extraneous|unterminated|missing|unexpected|invalid (digit|suffix|preprocessing))\b")
 WORDY = re.compile(r"^(supposed to interpret, but failed: |Couldn't apply expression side effects : )")
+INCOMPATIBLE = "from incompatible type"
+NOT_THERE = "Couldn't look up symbols:"
+CRYPTIC = {
+    "Couldn't dematerialize a result variable: couldn't read its memory": "Cannot access the memory that it reads",
+    "Interpreter couldn't read from memory": "Cannot access the memory that it reads",
+    "Execution was interrupted, reason: internal c++ exception breakpoint(-2)..": "It threw an exception of C++, past "
+    "which lldb does not go",
+}
 NULL = re.compile(r"0x0+")
 NAMELESS = "<null>"
 """What lldb-dap calls parameters without a name."""
 ADDRESSED = re.compile(r"^0x[0-9a-f]+ (?=.)")
+ADDRESS_ONLY = re.compile(r"0x[0-9a-f]+")
 SIZE = re.compile(r"size=\d+")
+COUNTED = re.compile(r"^[^(]*?\[(\d+)\]|size=(\d+)$")
+"""How many elements an array has, by its type, and a container, by what lldb tells of it."""
 SHOWN, MOST_OPENED = 10, 20
 """Elements that are shown of a container, and containers of a listing."""
-QUALIFIERS = re.compile(r"( const| volatile| &&?| \[.*\])+$")
-HASH = re.compile(r"::h[0-9a-f]{16}$")
 UNNAMED = "___lldb_unnamed_symbol"
 """What lldb calls functions without a name."""
 CUT_SHORT = "Execution was interrupted"
+INTERPRETED = "Reached timeout while interpreting"
 NO_RESULT = "unknown error"
 """What lldb-dap makes of an expression that has no value."""
 VOID: dict[str, Any] = {"result": "", "type": "void", "variables_reference": 0, "presentation_hint": None}
 SIGNAL = re.compile(r"^signal (\w+)")
+WILD = ": invalid address"
 ADDRESS = re.compile(r"fault address[:=]? (0x[0-9a-f]+)")
 
 
@@ -52,7 +63,7 @@ class LldbLooking(Looking):
         for frame in frames:
             where = frame.get("instructionPointerReference")
             frame["instructionPointerReference"] = where and where.lower()
-            frame["name"] = "" if frame["name"].startswith(UNNAMED) else short_name(frame["name"])
+            frame["name"] = "" if frame["name"].startswith(UNNAMED) else frame["name"]
         return super()._told(thread_id, frames, above)
 
     # Scopes and frames are chosen by the request before: the two are sent together, so that nothing comes between.
@@ -66,6 +77,9 @@ class LldbLooking(Looking):
             variable = {**variable, value: ADDRESSED.sub("", variable.get(value) or "")}
         if NULL.fullmatch(variable.get(value) or ""):
             variable = {**variable, "variablesReference": 0}
+        if "indexedVariables" not in variable:  # not told of what was evaluated: all of it would be fetched at once
+            found = COUNTED.match(variable.get("type") or "") or COUNTED.match(variable.get(value) or "")
+            variable = {**variable, "indexedVariables": int(found[1] or found[2]) if found else 0}
         return super()._row(variable, frame, value)
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
@@ -76,16 +90,18 @@ class LldbLooking(Looking):
             for made in await super()._variables(inside, start, count)
             if made["name"].partition(" @ ")[0] != NAMELESS
         ]
-        for made in [made for made in rows if SIZE.fullmatch(made.get("value") or "")][:MOST_OPENED]:
+        for made in [made for made in rows if _is_closed(made.get("type"), made.get("value"))][:MOST_OPENED]:
             made["value"] = await self._opened(made["value"], made["variables_reference"])
         return rows
 
     async def _opened(self, value: str, reference: int) -> str:
-        """lldb tells of a container only how much is in it: with what comes first."""
+        """lldb tells of a container only how much is in it, and of a reference where it leads: with what is there."""
         inside = self._inside.get(reference)
         if inside is None or value == "size=0":
             return value
         listed = await super()._variables(inside, 0, SHOWN)
+        if not SIZE.fullmatch(value):
+            return (listed[0].get("value") if listed else None) or value
         shown = ", ".join(each.get("value") or "" for each in listed[:SHOWN])
         return f"{value} {{{shown}{', ...' if inside.indexed > SHOWN else ''}}}"
 
@@ -122,7 +138,7 @@ class LldbLooking(Looking):
         answer = await super()._evaluated(frame, place, text, limit, timeout)
         if answer.get("error") == NO_RESULT:
             return dict(VOID)
-        if SIZE.fullmatch(answer.get("result") or ""):
+        if _is_closed(answer.get("type"), answer.get("result")):
             answer["result"] = clipped(await self._opened(answer["result"], answer["variables_reference"]), limit)[0]
         return answer
 
@@ -140,7 +156,7 @@ class LldbLooking(Looking):
             return await self._read_value(frame, place, kept[1], limit, timeout)
         if "error:" not in said:
             return dict(VOID)
-        if CUT_SHORT in said and time.monotonic() - begun >= timeout:
+        if INTERPRETED in said or (CUT_SHORT in said and time.monotonic() - begun >= timeout):
             return {"timed_out": True}
         return problem(said, text)
 
@@ -198,6 +214,9 @@ class LldbLooking(Looking):
         if checked.get("error") or checked.get("syntax_error") or checked.get("timed_out"):
             return checked | {"part": "value"}
         done = await self._executed(frame, place, f"{target} = ({value})", limit, timeout)
+        if INCOMPATIBLE in (done.get("error") or ""):  # to an enum, say: C would take it
+            cast = await self._executed(frame, place, f"{target} = (__typeof__({target}))({value})", limit, timeout)
+            done = done if cast.get("error") else cast
         if done.get("error") and inside is not None and await self._set_raw(inside, name, checked["result"]):
             done = {}
         if done.get("error") or done.get("syntax_error") or done.get("timed_out"):
@@ -224,7 +243,15 @@ class LldbLooking(Looking):
         found, address = SIGNAL.match(description), ADDRESS.search(description)
         if found is None or found[1] not in signal.Signals.__members__:
             return None, None
+        if WILD in description:
+            return int(signal.Signals[found[1]]), ""
         return int(signal.Signals[found[1]]), address[1] if address else None
+
+
+def _is_closed(kind: str | None, value: str | None) -> bool:
+    """Whether it takes a look inside to tell what it is."""
+    is_referred_to = (kind or "").endswith("&") and ADDRESS_ONLY.fullmatch(value or "")
+    return bool(is_referred_to or SIZE.fullmatch(value or ""))
 
 
 def without_echo(text: str) -> str:
@@ -232,34 +259,10 @@ def without_echo(text: str) -> str:
     return text.partition("\n")[2] if text.startswith("(lldb) ") else text
 
 
-def short_name(name: str) -> str:
-    """Of a C++ function, without its parameters and without what a template returns; of Rust's, without its hash."""
-    name = HASH.sub("", name.removeprefix("::"))
-    bare = QUALIFIERS.sub("", name)
-    if not bare.endswith(")"):
-        return name
-    depth, start = 0, len(bare)
-    while start and (depth or start == len(bare)):
-        start -= 1
-        depth += {")": 1, "(": -1}.get(bare[start], 0)
-    head = bare[:start]
-    return (head if "operator" in head else _last_word(head)) or name
-
-
-def _last_word(text: str) -> str:
-    """Behind the last space that is not inside of brackets."""
-    depth, start = 0, 0
-    for place, char in enumerate(text):
-        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(char, 0)
-        if char == " " and not depth:
-            start = place + 1
-    return text[start:]
-
-
 def problem(said: str, text: str) -> dict[str, Any]:
-    first = DIAGNOSTIC.match(said.strip())
+    first = DIAGNOSTIC.match(_first_error(said))
     assert first is not None
-    message = WORDY.sub("", first[3])[:ERROR_LIMIT]
+    message = _plainly(first[3], said)[:ERROR_LIMIT]
     if not first[1] or not SYNTAX.match(message):
         return {"result": None, "type": None, "error": message, "traceback": None}
     lines = text.splitlines() or [""]
@@ -267,3 +270,17 @@ def problem(said: str, text: str) -> dict[str, Any]:
     if line > len(lines):  # behind its end
         line, offset = len(lines), len(lines[-1]) + 1
     return {"syntax_error": {"message": message, "line": line, "offset": offset, "text": text[:500]}}
+
+
+def _first_error(said: str) -> str:
+    """lldb tells warnings first, and shows the place of each in the lines below it."""
+    lines = said.strip().splitlines() or [""]
+    return next((line for line in lines if line.startswith("error: ")), lines[0])
+
+
+def _plainly(message: str, said: str) -> str:
+    if message.startswith(NOT_THERE):
+        names = ", ".join(line.strip() for line in said.partition(NOT_THERE)[2].splitlines() if line.startswith("  "))
+        return f"The program has no code of its own for what this calls ({names}): it is inlined, or never used"
+    message = WORDY.sub("", message)
+    return CRYPTIC.get(message, message)

@@ -8,9 +8,10 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import DataBreakpoint
-from .lldb_looking import LldbLooking, short_name
-from .lldb_marks import quoted
+from .lldb_looking import LldbLooking
+from .lldb_prologues import quoted
 from .machine import Machine, Watched, no_code
+from .names import short_name
 
 CREATED = re.compile(r"Watchpoint created: Watchpoint (\d+):")
 DISTANCE = re.compile(r"Summary: .* \+ (\d+)(?: at .*)?$", re.MULTILINE)
@@ -22,6 +23,7 @@ NAMED = re.compile(r"^(\S.*?): {2,}(?=\S)")
 """Before the first instruction of a function: its name."""
 WATCHPOINT = re.compile(r"^watchpoint (\d+)")
 ACCESS = {"write": "write", "read": "read", "readWrite": "read_write"}
+UNKNOWN = "has unknown type"
 STACK = 8 * 1024 * 1024
 """Bytes above the stack pointer in which an address is one of the stack."""
 
@@ -32,12 +34,23 @@ class LldbMachine(LldbLooking, Machine):
         self._frames_of: dict[int, tuple[int, str]] = {}
         """by watchpoint: the frame that a local variable belongs to, counted from the outermost, and its function"""
 
+    async def address_of(self, frame: int, expression: str) -> str:
+        """Of functions without debug information lldb wants to be told that they are something with an address."""
+        try:
+            return await super().address_of(frame, expression)
+        except RelayError as error:
+            if UNKNOWN not in error.message:
+                raise
+            found = await self._asked(frame, f"(void *)(void (*)()){expression}")
+            return self._hex(found["result"], expression)
+
     async def instruction(self, frame: int) -> str:
         return hex(int((await self._asked(frame, "(unsigned long)$pc"))["result"]))
 
     async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
         """With function and line of each: lldb-dap tells them where they begin, the function within the text."""
-        rows = await self._raw_instructions(address, offset, count)
+        is_there = await self._read(int(address, 16), 1) is not None
+        rows = await self._raw_instructions(address, offset, count) if is_there else []
         if not rows:
             raise no_code(address)
         known = await self._line(f"image lookup --verbose --address {rows[0]['address']}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
-from ..base import DebuggerBreakpoint
+from ..base import Bound, DebuggerBreakpoint
 from .lldb_looking import problem
+from .lldb_prologues import Prologues, Run, quoted
 from .marks import VISIT, Answers, Ask, Marks
 
 LABEL = "dap"
@@ -22,8 +23,6 @@ NEAR = 100
 LISTED = re.compile(r"\bthread #(\d+): tid = (\w+),")
 HALTED = re.compile(r"\bthread #\d+: tid = (\w+),.*stop reason = breakpoint ([\d. ]+)$", re.MULTILINE)
 
-Run = Callable[[str], Awaitable[str]]
-
 
 class LldbMarks(Marks):
     def __init__(self, ask: Ask, rebound: Callable[..., None], run: Run) -> None:
@@ -37,12 +36,36 @@ class LldbMarks(Marks):
         self._judged: dict[str, str | None] = {}
         """what is wrong with conditions"""
         self._renewed = 0
+        self.prologues = Prologues(run)
 
     def clear(self) -> None:
         super().clear()
         self._counted.clear()
         self._named.clear()
         self._visiting = None
+        self.prologues.clear()
+
+    async def _set_file(self, real: str) -> list[Bound]:
+        bound = await super()._set_file(real)
+        await self.mend()
+        return bound
+
+    async def _set_functions(self) -> list[Bound]:
+        bound = await super()._set_functions()
+        await self.mend()
+        return bound
+
+    def is_new(self, ids: list[int]) -> bool:
+        """Whether one of them has a place in what the program has just loaded."""
+        asked = {id for group in self._ids.values() for id in group}
+        return any(id in asked and not self.prologues.knows(id) for id in ids)
+
+    async def mend(self) -> None:
+        await self.prologues.mend(self._marked)
+
+    def changed(self, answer: dict[str, Any]) -> None:
+        self.prologues.forget(answer.get("id"))
+        super().changed({**answer, "verified": True} if self.prologues.has(answer.get("id")) else answer)
 
     @property
     def is_alone(self) -> bool:
@@ -60,6 +83,8 @@ class LldbMarks(Marks):
         lines = [bp for bp in wanted if bp.number != VISIT]
         answers = await super().place_lines(path, lines)
         for bp, answer in zip(lines, answers, strict=True):
+            if self.prologues.has(answer.get("id")):
+                answer |= {"verified": True, "line": bp.line}
             answer["condition_problem"] = await self._problem(bp.condition)
             if not answer.get("verified"):
                 answer["nearest"] = await self._nearest(path, bp.line)
@@ -69,6 +94,8 @@ class LldbMarks(Marks):
         for bp in (bp for bp in wanted if bp.number == VISIT):  # which is the last
             answers.append(await self._set(f"--file {quoted(path)} --line {bp.line}"))
             self._visiting = answers[-1].get("id")
+            if not answers[-1]["verified"]:
+                answers[-1]["nearest"] = await self._nearest(path, bp.line)
         return answers
 
     async def place_functions(self, wanted: list[DebuggerBreakpoint]) -> Answers:
@@ -165,8 +192,3 @@ class LldbMarks(Marks):
         """What lldb's commands call a thread."""
         listed = LISTED.findall(await self._run("thread list"))
         return next((int(index) for index, thread in listed if int(thread, 0) == thread_id), 0)
-
-
-def quoted(text: str) -> str:
-    """One word of lldb's command line."""
-    return "'" + text.replace("\n", " ").replace("'", "'\"'\"'") + "'"

@@ -14,6 +14,7 @@ from .adapter import NativeAdapter
 from .lldb_machine import WATCHPOINT
 from .lldb_marks import LldbMarks
 from .lldb_throws import DESCRIPTION, LldbThrows
+from .marks import MAIN
 
 COMMANDS = {
     ("continue", "line"): "thread continue",
@@ -48,6 +49,8 @@ class LldbStopping(LldbThrows, NativeAdapter):
         """stops of other threads, at the same moment as the one that is being told"""
         self._stepping: int | None = None
         """the thread that a step was asked of"""
+        self._may_enter = False
+        """a step may end at the beginning of a function"""
         self._others_wait = False
         """a thread was let go alone, after which lldb holds the others until told otherwise"""
 
@@ -102,6 +105,14 @@ class LldbStopping(LldbThrows, NativeAdapter):
             self._is_running = False
             self._spawn(self._on_throw(body))
             return
+        if not is_quiet and body["reason"] == "step" and self._may_enter:
+            self._is_running = False
+            self._spawn(self._on_entry(body))
+            return
+        if not is_quiet and self._marks.is_new(ids):
+            self._is_running = False
+            self._spawn(self._on_new_place(body))
+            return
         may_share = self._marks.are_set and (self._has_threads() or (ids and not self._marks.is_alone))
         if is_quiet or not may_share:
             self._marks.count(ids)
@@ -109,6 +120,44 @@ class LldbStopping(LldbThrows, NativeAdapter):
             return
         self._is_running = False
         self._spawn(self._look_closer(body))
+
+    def _on_breakpoint(self, body: dict[str, Any]) -> None:
+        super()._on_breakpoint(body)
+        self._spawn(self._mend_marks())
+
+    async def _mend_marks(self) -> None:
+        with contextlib.suppress(RelayError):
+            await self._marks.mend()
+
+    async def _on_new_place(self, body: dict[str, Any]) -> None:
+        """Of a library that was just loaded: the breakpoint may have to stop a little later."""
+        end = None
+        with contextlib.suppress(RelayError):
+            await self._marks.mend()
+            end = await self._marks.prologues.end()
+        if self._is_over or self._is_running:
+            return
+        if end is None or self._is_pausing:
+            self._marks.prologues.accept(body["hitBreakpointIds"])
+            self._on_stopped(body)
+        else:
+            self._marks.count(body["hitBreakpointIds"])
+            await self._go_on_quietly(body["threadId"])
+
+    async def _on_entry(self, body: dict[str, Any]) -> None:
+        """The end of a step into something, which may have ended too early."""
+        end = None
+        with contextlib.suppress(RelayError):
+            end = await self._marks.prologues.end()
+        if self._is_over or self._is_running:
+            return
+        if end is None or self._is_pausing:
+            self._may_enter = False
+            self._on_stopped(body)
+            return
+        self._is_running = True
+        with contextlib.suppress(RelayError):
+            await self._send_off("next", self._go_arguments(body["threadId"], self._alone is not None, "instruction"))
 
     async def _on_throw(self, body: dict[str, Any]) -> None:
         is_wanted = True
@@ -188,6 +237,8 @@ class LldbStopping(LldbThrows, NativeAdapter):
                 await self._request("pause", {"threadId": 1})
 
     async def _go(self, command: str, thread_id: int, go: Go | None, granularity: str = "line") -> None:
+        if command == "stepOut" and self._tops.get(thread_id) == MAIN:
+            command = "continue"  # what called it is not the program's
         self._stepping = None if command == "continue" else thread_id
         self._together = []
         await super()._go(command, thread_id, go, granularity)
@@ -199,6 +250,8 @@ class LldbStopping(LldbThrows, NativeAdapter):
             self._others_wait = False
             await self._line(ALL_THREADS)
         alone, granularity = arguments["singleThread"], arguments.get("granularity", "line")
+        if granularity == "line":
+            self._may_enter = command == "stepIn"
         if not alone and (granularity == "line" or command not in ("next", "stepIn")):
             await super()._send_off(command, arguments)
             return

@@ -26,6 +26,7 @@ from ..rows import (
     watched_row,
     within,
 )
+from .names import short_name
 from .talking import Talking
 
 MOST_FRAMES = 500
@@ -35,6 +36,13 @@ MOST_THREADS = 100
 ERROR_LIMIT = 2000
 COMMAND = ">"
 """before a command of the debugger's own in an evaluation"""
+NOWHERE = " at an address that no memory can have"
+MOVING = re.compile(
+    r"(c|cont\w*|fg|n|nex\w*|ni|s|ste\w*|si\w?|fin\w*|u|unt\w*|adv\w*|j|jump|r|run|start\w*|k|kill|det\w*|att\w*|signal"
+    r"|ret\w*|reverse-\S*|r[csn]i?|record|disc\w*|interrupt|q|quit|exit|gdb-remote"
+    r"|pr\w*\s+(cont\w*|conn\w*|la\w*|att\w*|det\w*|k\w*|int\w*|sig\w*)|th\w*\s+(cont\w*|step\S*|unt\w*|ret\w*|j\w*))(\s|$)"
+)
+"""Commands of either debugger, as far as they may be shortened, after which the program is somewhere else."""
 SCOPES = ("Locals", "Arguments", "Return", "Globals", "Registers")
 ADVICE = re.compile(r"To change this behavior use\s+\"[^\"]+\"\.|Use \"[^\"]+\"\.")
 """What debuggers tell people who type commands."""
@@ -128,7 +136,7 @@ class Looking(Talking, FilesOnly):
             is_known = path.startswith("/")
             made = {
                 "id": self._frames.add(Frame(frame["id"], thread_id, level)),
-                "name": frame["name"] or frame.get("instructionPointerReference") or "??",
+                "name": short_name(frame["name"].strip("?")) or frame.get("instructionPointerReference") or "??",
                 "line": frame["line"] if is_known else 0,
                 "column": frame["column"] or 1,
                 "source": {"path": path} if is_known else None,
@@ -224,7 +232,14 @@ class Looking(Talking, FilesOnly):
         place = self._frame(frame)
         text = expression.strip()
         if context == "repl" and text.startswith(COMMAND):
-            return await self._command(place, text.removeprefix(COMMAND).strip(), limit, timeout)
+            command = text.removeprefix(COMMAND).strip()
+            if MOVING.match(command):
+                raise RelayError(
+                    "NOT_SUPPORTED",
+                    f"`{command.split()[0]}` as a command of {self.kind} would move the program past this session",
+                    suggestion="POST /sessions/{id}/continue, the steps, run-to, restart, detach and terminate do that",
+                )
+            return await self._command(place, command, limit, timeout)
         return await self._evaluated(frame, place, text, limit, timeout)
 
     async def _evaluated(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
@@ -342,7 +357,7 @@ class Looking(Talking, FilesOnly):
             return None
         name, message = signal_text(number)
         if address is not None:
-            message += f" at address {address}"
+            message += f" at address {address}" if address else NOWHERE
         trace = backtrace(await self._stack(place.thread, MOST_FRAMES))
         return {
             "type": name,
@@ -368,7 +383,7 @@ class Looking(Talking, FilesOnly):
         return await self.exception(frame)
 
     async def _signal(self, place: Frame) -> tuple[int | None, str | None]:
-        """The signal that stopped a thread, and the address that it is about."""
+        """The signal that stopped a thread, and the address that it is about: empty if the processor did not tell."""
         return None, None
 
     # Code.

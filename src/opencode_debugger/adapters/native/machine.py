@@ -11,6 +11,7 @@ from ...errors import RelayError
 from ..base import Bound, DataBreakpoint
 from ..rules import Count
 from .ending import Ending
+from .stopping import FROM_CORE
 
 PAGE = 4096
 HEX = re.compile(r"0x[0-9a-fA-F]+")
@@ -123,6 +124,8 @@ class Machine(Ending):
     # Values that are watched.
 
     async def set_data_breakpoints(self, frame: int | None, wanted: list[DataBreakpoint]) -> list[Bound]:
+        if self._is_core:
+            return [Bound(False, message=FROM_CORE) for _ in wanted]
         for number in set(self._data) - {each.number for each in wanted}:
             await self._unwatch(self._data.pop(number))
         return [await self._bound_to(frame, each) for each in wanted]

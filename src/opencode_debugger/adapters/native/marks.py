@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from ...errors import RelayError
 from ..base import BY_FUNCTION, Bound, DebuggerBreakpoint
 from ..rules import Rules
 
@@ -13,6 +14,7 @@ VISIT, ENTRY = 0, -1
 """Numbers of marks that no client has set: the line of a run-to, and the first line of the program."""
 MAIN = "main"
 PENDING = "No file with debug information that the program has loaded has code there. Breakpoint pending."
+NO_CODE_AFTER = "No executable code at this line or after it"
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Answers = list[dict[str, Any]]
 """as DAP describes breakpoints"""
@@ -124,8 +126,17 @@ class Marks:
         await self._set_file(real)
         bound = self._told.get(VISIT)
         self._told.pop(VISIT, None)
-        if bound is not None and not bound.verified:
+        if bound is not None and not bound.verified and (bound.line or bound.message == NO_CODE_AFTER):
             self._visit = None
+            await self._set_file(real)
+            nearest = f"Line {bound.line} is the nearest that has some" if bound.line else "Name a line before it"
+            raise RelayError(
+                "BREAKPOINT_INVALID_LINE",
+                f"No executable code at line {line}",
+                file=path,
+                line=line,
+                suggestion=nearest,
+            )
 
     async def leave(self, path: str, line: int) -> None:
         real = os.path.realpath(path)
@@ -150,9 +161,12 @@ class Marks:
         bp = self._marked.get(answer.get("id", 0))
         if bp is None or bp.number in (VISIT, ENTRY):
             return
+        told = self._told.get(bp.number)
+        if told is not None and not told.verified and not answer.get("verified"):
+            return  # what was said of it when it was set tells more
         bound = self._bound(bp, answer)
         (self._elsewhere.add if bound.line not in (None, bp.line) else self._elsewhere.discard)(answer["id"])
-        if bound != self._told.get(bp.number):
+        if bound != told:
             self._told[bp.number] = bound
             self._rebound(bp.number, bound)
 

@@ -160,5 +160,9 @@ async def start_debugger(
     finally:
         theirs.close()
     channel = Channel(on_event)
-    await asyncio.get_running_loop().create_unix_connection(lambda: channel, sock=ours)
+    try:
+        await asyncio.get_running_loop().create_unix_connection(lambda: channel, sock=ours)
+    except BaseException:  # nobody else knows of it yet
+        await helper.end()
+        raise
     return helper, channel

@@ -14,6 +14,7 @@ from ..base import LaunchSpec
 from ..debugpy import interpreter as interpreters
 from ..debugpy.launch import CallBack, connection, debugpy_folder
 from ..environment import program_environment
+from ..peers import is_other_user
 from ..processes import ExitStatus, Program, end_others
 from ..stdin import Stdin
 from . import strangers
@@ -38,15 +39,12 @@ class PythonPassedOn(PassedOn):
 
     async def check_launch(self, spec: LaunchSpec) -> None:
         interpreter = await interpreters.identify(spec.interpreter)
-        if spec.kind == "file":
-            await interpreters.check_syntax(spec.target, interpreter)
-        elif spec.kind == "code":
-            await interpreters.check_code(spec.target, interpreter)
+        await interpreters.check_program(spec.kind, spec.target, interpreter)
 
     async def _start(self, spec: LaunchSpec) -> None:
         """Its debugger calls us, and runs nothing before a client has told it to."""
         interpreter = await interpreters.identify(spec.interpreter)
-        async with CallBack(lambda: Channel(lambda event: None)) as callback:
+        async with CallBack(OwnChannel) as callback:
             environment = {**program_environment(spec, self._session_id), "PYTHONUNBUFFERED": "1"}
             environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
             try:
@@ -113,6 +111,18 @@ def command(interpreter: str, spec: LaunchSpec, port: int, token: str) -> list[s
     debugpy = [debugpy_folder(), "--connect", f"127.0.0.1:{port}", "--adapter-access-token", token, "--wait-for-client"]
     own = ["-Xfrozen_modules=off", *spec.interpreter_args]
     return [interpreter, *own, *debugpy, "--configure-subProcess", "False", *what, *spec.args]
+
+
+class OwnChannel(Channel):
+    """Of a process of ours: others can read the token in the list of processes."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda event: None)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if is_other_user(transport.get_extra_info("socket")):
+            self.close()
 
 
 class DebugpyLine:

@@ -12,6 +12,8 @@ from typing import Any, Callable, Dict, Iterable, List
 
 KEPT: Dict[Any, List[Any]] = {}
 """Replies by thread, and with them their references; debugpy keeps only those of its own evaluations."""
+looked_into: Dict[int, Any] = {}
+"""The frame that a thread of ours looks into, by that thread's ident."""
 
 
 def keep(thread_id: Any, reply: Any) -> None:

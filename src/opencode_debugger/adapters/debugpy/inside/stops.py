@@ -23,7 +23,11 @@ FIELD = "ocdb"
 """What we add to pydevd's own messages, both ways."""
 
 
-def install(on_resume: Callable[..., None]) -> Stops:
+current: Any = None
+"""The stops of this process."""
+
+
+def install(on_resume: Callable[..., None]) -> None:
     """Once per process: patches pydevd's classes and modules, before or after the debugger object exists."""
     import pydevd
     from _pydevd_bundle import (
@@ -40,7 +44,8 @@ def install(on_resume: Callable[..., None]) -> Stops:
     factory.make_thread_suspend_message = lambda *args, **kwargs: NULL_NET_COMMAND  # on_thread_suspend reports
     api = pydevd_api.PyDevdAPI
     notifier = pydevd.ThreadsSuspendedSingleNotification
-    stops = Stops(pydevd_thread_lifecycle, on_resume)
+    global current
+    current = stops = Stops(pydevd_thread_lifecycle, on_resume)
     notifier.notify_thread_suspended = stops.notifying()
     notifier.on_thread_suspend = _as_method(stops.on_thread_suspend)
     notifier.on_thread_resume = _as_method(stops.on_thread_resume)
@@ -55,7 +60,6 @@ def install(on_resume: Callable[..., None]) -> Stops:
     processor = pydevd_process_net_command_json.PyDevJsonCommandProcessor
     for name in ("on_continue_request", "on_next_request", "on_stepin_request", "on_stepout_request"):
         setattr(processor, name, stops.asking(getattr(processor, name)))
-    return stops
 
 
 def _no_exception_text(*args: Any, **kwargs: Any) -> Any:

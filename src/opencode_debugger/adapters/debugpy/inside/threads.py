@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, List
+from itertools import islice
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from .texts import encodable
 
 LONGEST_STACK = 1000
+OWN_WITHIN = 30
 HIDDEN = 200
 """Frames of the debugger and of libraries that may be above and among those that are shown."""
 
@@ -34,14 +36,15 @@ def listed(stops: Any) -> List[Dict[str, Any]]:
             continue
         thread_id = stops.thread_id(thread)
         py_db.notify_thread_created(thread_id, thread)
-        frames = _frames(py_db, thread_id, running.get(thread.ident), 1)
+        top, own = _top_and_own(py_db, _visible(py_db, thread_id, running.get(thread.ident), OWN_WITHIN))
         rows.append(
             {
                 "id": BaseSchema._translate_id_to_dap(thread_id),
                 "name": encodable(thread.name),
                 "halted": thread_id in py_db.threads_suspended_single_notification._suspended_thread_id_to_thread,
                 "marked": stops.is_marked(thread),
-                "top": frames[0] if frames else None,
+                "top": top,
+                "own": own,
             }
         )
     return rows
@@ -61,6 +64,20 @@ def stack(stops: Any, dap_id: int) -> List[Dict[str, Any]]:
 
 
 def _frames(py_db: Any, thread_id: Any, top: Any, most: int) -> List[Dict[str, Any]]:
+    return [told for _, told in islice(_visible(py_db, thread_id, top, most), most)]
+
+
+def _top_and_own(py_db: Any, visible: Iterator[Tuple[Any, Dict[str, Any]]]) -> Tuple[Any, Optional[Dict[str, Any]]]:
+    """Where a thread is, and if that is in a library, the program's own line that called it."""
+    top = None
+    for frame, told in islice(visible, OWN_WITHIN):
+        if py_db.in_project_scope(frame):
+            return top or told, told if top else None
+        top = top or told
+    return top, None
+
+
+def _visible(py_db: Any, thread_id: Any, top: Any, most: int) -> Iterator[Tuple[Any, Dict[str, Any]]]:
     """As DAP describes frames, but without ids: nobody can evaluate in them."""
     from _pydevd_bundle.pydevd_frame_utils import FramesList
 
@@ -70,12 +87,8 @@ def _frames(py_db: Any, thread_id: Any, top: Any, most: int) -> List[Dict[str, A
         while top is not None and len(frames) < most + HIDDEN:
             frames.append(top)
             top = top.f_back
-    found: List[Dict[str, Any]] = []
     for info in py_db.cmd_factory._iter_visible_frames_info(py_db, frames):
         frame, name, original, path, line = info[1:6]
         if py_db.is_files_filter_enabled and py_db.apply_files_filter(frame, original, False):
             continue
-        found.append({"name": name, "source": {"path": encodable(path)}, "line": line, "column": 1})
-        if len(found) == most:
-            break
-    return found
+        yield frame, {"name": name, "source": {"path": encodable(path)}, "line": line, "column": 1}

@@ -12,7 +12,9 @@ from typing import Any
 
 from . import beginning, looking, machine, marks, throws
 
+gdb: Any = importlib.import_module("gdb")
 _server: Any = importlib.import_module("gdb.dap.server")
+_events: Any = importlib.import_module("gdb.dap.events")
 
 METHODS: dict[str, Callable[..., Any]] = {
     "begin": beginning.begin,
@@ -42,13 +44,23 @@ def _call(method: str, arguments: Any) -> Any:
     return METHODS[method](**arguments)
 
 
+def _halted_again() -> None:
+    """gdb takes a program for running after a call within a call, as in `f("text")`, whose text is made by one."""
+    thread = gdb.selected_thread()
+    if thread is not None and thread.is_stopped():
+        _events.inferior_running = False
+
+
 def install() -> None:
     # What an evaluation does to the program is told while it happens, so that it can be told from what follows.
     at_once = {"defer_events": False} if "defer_events" in inspect.signature(_server.request).parameters else {}
 
     @_server.request("ocdb", **at_once)
     def halted(*, method, arguments=None, **extra):  # type: ignore[no-untyped-def]  # gdb checks annotations
-        return _call(method, arguments or {})
+        try:
+            return _call(method, arguments or {})
+        finally:
+            _halted_again()
 
     @_server.request("ocdbAlways", expect_stopped=False)
     def always(*, method, arguments=None, **extra):  # type: ignore[no-untyped-def]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from .values import LARGE, REFERENCES, Json, Member, Reference, counts, failed, members, row
+from .values import LARGE, REFERENCES, REFERRING, Json, Member, Reference, counts, failed, members, row
 
 gdb: Any = importlib.import_module("gdb")
 
@@ -18,6 +18,10 @@ Place = list[int]
 """thread, level on its stack, and number of the stop"""
 
 PRINT = "print "
+NO_OPERATOR = re.compile(r"Couldn't find method|no member named|syntax error")
+"""What gdb says of a class without an assignment of its own, and of C."""
+CALLED = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?:\.|->|::)\s*\w+)|\b([A-Za-z_]\w*)\s*\(""")
+"""A name before a bracket; texts and members are passed over."""
 returned: Any = None
 """What the function gave that was just left."""
 evaluating = 0
@@ -212,11 +216,26 @@ def report(place: Place, limit: int, names: int, watched: list[str], seconds: fl
 # Expressions.
 
 
+def parse(text: str) -> Any:
+    """The value of an expression. gdb crashes when an object is called whose operator has no code, as a lambda's."""
+    return gdb.parse_and_eval(CALLED.sub(_by_operator, text))
+
+
+def _by_operator(found: Any) -> str:
+    symbol = gdb.lookup_symbol(found[1])[0] if found[1] else None
+    if symbol is None or not (symbol.is_variable or symbol.is_argument):
+        return str(found[0])
+    kind = symbol.type.strip_typedefs()
+    if kind.code in REFERRING:
+        kind = kind.target().strip_typedefs()
+    return f"{found[1]}.operator()(" if kind.code == gdb.TYPE_CODE_STRUCT else str(found[0])
+
+
 def evaluate(place: Place, expression: str, limit: int, seconds: float) -> Json:
     select(place)
     try:
         with Evaluating(seconds):
-            value = gdb.parse_and_eval(expression)
+            value = parse(expression)
             if value.type.sizeof <= LARGE:
                 value.fetch_lazy()  # so that what cannot be read is an error
             return row(expression[:100], value, limit)
@@ -265,7 +284,7 @@ def set_variable(place: Place, reference: int, name: str, value: str, limit: int
 def set_expression(place: Place, expression: str, value: str, limit: int, seconds: float) -> Json:
     select(place)
     try:
-        target = gdb.parse_and_eval(expression)
+        target = parse(expression)
     except gdb.error as error:
         return {"error": str(error), "part": "expression"}
     return _assign(expression, target, value, limit, seconds)
@@ -275,11 +294,13 @@ def _assign(name: str, target: Any, value: str, limit: int, seconds: float) -> J
     before = row(name, target, limit)
     try:
         with Evaluating(seconds):
-            new = gdb.parse_and_eval(value)
+            new = parse(value)
     except gdb.error as error:
         return {"error": str(error), "part": "value"}
     try:
-        if hasattr(target, "assign"):
+        if _assigned_by_class(target, value, seconds):
+            target = target.address.dereference()  # what is there now
+        elif hasattr(target, "assign"):
             target.assign(new)
         elif target.address is not None:
             gdb.set_convenience_variable("_ocdb", new)
@@ -291,6 +312,21 @@ def _assign(name: str, target: Any, value: str, limit: int, seconds: float) -> J
     made = row(name, target, limit)
     made.update(old=before["value"], old_type=before["type"], taken=_is_taken(target, new))
     return made
+
+
+def _assigned_by_class(target: Any, value: str, seconds: float) -> bool:
+    """As the class itself does it: gdb copies bytes, and two strings with one memory are freed twice."""
+    if target.type.strip_typedefs().code != gdb.TYPE_CODE_STRUCT or target.address is None:
+        return False
+    gdb.set_convenience_variable("_ocdb", target.address)
+    try:
+        with Evaluating(seconds):
+            parse(f"$_ocdb->operator=({value})")
+    except gdb.error as error:
+        if NO_OPERATOR.search(str(error)):
+            return False
+        raise
+    return True
 
 
 def _is_taken(target: Any, new: Any) -> bool:

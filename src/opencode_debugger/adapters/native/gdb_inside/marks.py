@@ -46,6 +46,7 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
         try:
             stops = self._stops()
         except Exception as error:
+            self.hits += 1
             tell("condition_error", number=self.wish["number"], error=str(error))
             stops = True
         if stops:
@@ -54,7 +55,7 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
 
     def _stops(self) -> bool:
         condition = self.wish.get("condition")
-        if condition and not gdb.parse_and_eval(condition):
+        if condition and not looking.parse(condition):
             return False
         self.hits += 1
         if not _is_wanted(self.wish.get("hit_condition"), self.hits):
@@ -79,7 +80,7 @@ def _shown(part: Any) -> str:
     expression, _, spec_parts = part
     spec = "".join(each for each in spec_parts if isinstance(each, str))
     try:
-        value = gdb.parse_and_eval(expression)
+        value = looking.parse(expression)
         text = text_of(value, LONGEST)
         return format(_number(value), spec) if spec else text
     except Exception as error:

@@ -15,6 +15,8 @@ gdb: Any = importlib.import_module("gdb")
 THROW = "__cxa_throw"
 WITH_ADDRESS = (4, 7, 8, 11)
 """SIGILL, SIGBUS, SIGFPE, SIGSEGV"""
+FROM_THE_KERNEL = 0x80
+"""What the processor refuses before it looks for memory."""
 REGISTERS = {"x86-64": ("rdi", "rsi"), "aarch64": ("x0", "x1")}
 WHAT = "((char *(*)(void *)) (*(void ***) {address})[2])((void *) {address})"
 """A call of std::exception::what, by its place among the virtual functions: its class may not be known here."""
@@ -31,7 +33,12 @@ def signal(place: looking.Place) -> Json:
     try:
         info = gdb.parse_and_eval("$_siginfo")
         answer["number"] = int(info["si_signo"])
-        if answer["number"] in WITH_ADDRESS:
+        code = int(info["si_code"])
+        if answer["number"] not in WITH_ADDRESS or code <= 0:
+            return answer
+        if code == FROM_THE_KERNEL:
+            answer["address"] = ""
+        else:
             answer["address"] = hex(int(info["_sifields"]["_sigfault"]["si_addr"]))
     except Exception:
         return answer
@@ -110,7 +117,7 @@ def _is_met(rule: Json) -> bool:
     here = gdb.newest_frame()
     try:
         here.older().select()
-        return bool(gdb.parse_and_eval(rule["condition"]))
+        return bool(looking.parse(rule["condition"]))
     except Exception as error:
         tell("condition_error", number=rule["number"], error=str(error), of_exception=True)
         return True

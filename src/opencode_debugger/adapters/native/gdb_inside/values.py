@@ -21,6 +21,7 @@ MOST_COUNTED = 10000
 """children of a pretty-printed value that are counted one by one"""
 SIZE = re.compile(r"(?:of length|with|of size) (\d+)(?: element|,|$| )")
 """How the printers of C++'s containers say how many they hold."""
+REFERRING = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 
 
@@ -58,7 +59,7 @@ REFERENCES = References()
 
 
 def text_of(value: Any, limit: int = 2000) -> str:
-    return _text_of(*_beginning(value), limit)
+    return _text_of(*_beginning(_plain(value)), limit)
 
 
 def _beginning(value: Any) -> tuple[Any, str]:
@@ -86,8 +87,7 @@ def _text_of(value: Any, more: str, limit: int) -> str:
 
 
 def row(name: str, value: Any, limit: int = 2000) -> Json:
-    if not isinstance(value, gdb.Value):
-        value = gdb.Value(value)
+    value = _actual(value if isinstance(value, gdb.Value) else gdb.Value(value))
     made: Json = {"name": name, "value": text_of(value, limit), "type": type_of(value), "reference": 0}
     try:
         named, indexed = counts(value)
@@ -110,9 +110,21 @@ def failed(name: str, error: BaseException) -> Json:
 
 def _plain(value: Any) -> Any:
     """The value itself, of a reference what it refers to."""
-    if value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+    if value.type.strip_typedefs().code in REFERRING:
         return value.referenced_value()
     return value
+
+
+def _actual(value: Any) -> Any:
+    """Of a pointer or reference to a base class, as the class that the object really is of."""
+    kind = value.type.strip_typedefs()
+    if kind.code not in (gdb.TYPE_CODE_PTR, *REFERRING) or kind.target().strip_typedefs().code != gdb.TYPE_CODE_STRUCT:
+        return value
+    try:
+        actual = value.dynamic_type
+        return value.cast(actual) if actual.strip_typedefs() != kind else value
+    except gdb.error:
+        return value  # it leads nowhere
 
 
 def _is_text(kind: Any) -> bool:

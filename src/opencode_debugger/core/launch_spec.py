@@ -1,0 +1,171 @@
+"""The launch that a client asked for, with every path made absolute and known to exist."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..adapters.base import LaunchSpec
+from ..adapters.debugpy.environments import ACTIVATED, activation, find_environment, import_paths, interpreter_of
+from ..adapters.stdin import LONGEST_QUEUE
+from ..errors import RelayError, invalid_parameter
+from .choosing import adapter_for_launch, find_program, is_native
+from .settings import Config
+
+
+def launch_spec(
+    config: Config,
+    script: str | None = None,
+    program: str | None = None,
+    module: str | None = None,
+    code: str | None = None,
+    args: list[str] | None = None,
+    cwd: str | None = None,
+    env: dict[str, str] | None = None,
+    stop_on_entry: bool | None = None,
+    python_args: list[str] | None = None,
+    python_path: str | None = None,
+    just_my_code: bool = False,
+    stop_scope: str | None = None,
+    debug_subprocesses: bool = False,
+    stdin_inputs: list[str] | None = None,
+    stdin_eof: bool = False,
+    venv: str | None = None,
+    pythonpath: list[str] | None = None,
+    adapter: str | None = None,
+    debugger: str | None = None,
+    core: str | None = None,
+    debugger_path: str | None = None,
+    tunnel_only: bool = False,
+    line_buffered: bool = True,
+) -> LaunchSpec:
+    folder = _working_folder(config.project_root or os.getcwd(), cwd)
+    if program is not None:
+        target = find_program(program, folder)
+        kind = "program" if is_native(target) else "file"
+    elif script is not None:
+        target = _find_script(script, folder)
+        kind = "program" if is_native(target) else "file"
+    else:
+        kind, target = ("module", module) if module is not None else ("code", code or "")
+    interpreter, environment = _choose_interpreter(config, folder, python_path, venv)
+    env = env or {}
+    spec = LaunchSpec(
+        kind=kind,
+        target=target,
+        args=args or [],
+        cwd=folder,
+        env=env,
+        interpreter=interpreter,
+        interpreter_args=python_args or [],
+        stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
+        just_my_code=just_my_code,
+        stop_scope=stop_scope or config.stop_scope,
+        debug_subprocesses=debug_subprocesses,
+        stdin_inputs=stdin_inputs or [],
+        stdin_eof=stdin_eof,
+        added=_variables(
+            env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
+        ),
+        removed=ACTIVATED if environment else (),
+        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind, target, config.limits),
+        server=debugger,
+        core=_find_core(core, folder) if core is not None else None,
+        debugger_path=_find_debugger(debugger_path, folder),
+        tunnel_only=tunnel_only,
+        line_buffered=line_buffered,
+    )
+    if debugger_path is not None and spec.adapter != "ez":
+        message = "A debugger that speaks the EZ protocol is for programs that are debugged with it"
+        raise invalid_parameter("debugger_path", debugger_path, message, 'Launch with "adapter": "ez", or without it')
+    if spec.adapter == "ez":
+        pass  # its adapter says what it cannot do
+    elif kind == "program":
+        _check_native(spec)
+    elif core is not None:
+        raise invalid_parameter("core", core, "A core file goes with a native program", "Give the program as well")
+    if len(spec.stdin) > LONGEST_QUEUE:
+        message = f"All of stdin_inputs together may have {LONGEST_QUEUE} bytes, not {len(spec.stdin)}"
+        raise invalid_parameter(
+            "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
+        )
+    return spec
+
+
+def _check_native(spec: LaunchSpec) -> None:
+    """What only Python programs have is refused by name: nothing is left out in silence."""
+    refused = {"debug_subprocesses": spec.debug_subprocesses, "stop_scope": spec.stop_scope == "thread"}
+    refused |= {"just_my_code": spec.just_my_code, "python_args": bool(spec.interpreter_args)}
+    for name in (name for name, given in refused.items() if given):
+        raise RelayError(
+            "NOT_SUPPORTED", f"{name} is for Python programs", parameter=name, suggestion=f"Launch without {name}"
+        )
+
+
+def _find_debugger(path: str | None, folder: str) -> str | None:
+    """A path, or the name of a command."""
+    return os.path.join(folder, os.path.expanduser(path)) if path and os.sep in path else path
+
+
+def _find_core(core: str, folder: str) -> str:
+    path = os.path.normpath(os.path.join(folder, os.path.expanduser(core)))
+    if is_native(path):
+        return path
+    what = "is not a core file" if os.path.isfile(path) else "does not exist"
+    advice = "Give the file that the crash left: `coredumpctl dump` writes one, `ulimit -c unlimited` allows them"
+    raise invalid_parameter("core", core, f"{path} {what}", advice)
+
+
+def _choose_interpreter(
+    config: Config, folder: str, python_path: str | None, venv: str | None
+) -> tuple[str, str | None]:
+    """The launch's own choice before the session's; and the environment to activate, if one was chosen."""
+    if python_path is None and venv is None:
+        python_path, venv = config.python_path, config.venv
+    if python_path is not None or venv is None:
+        return python_path or config.interpreter, None
+    environment = find_environment(venv, folder)
+    return interpreter_of(environment), environment
+
+
+def _variables(env: dict[str, str], environment: str | None, imports: list[str]) -> dict[str, str]:
+    """What follows from venv and pythonpath, in front of what the client or the relay's environment has there."""
+    variables: dict[str, str] = {}
+    if environment is not None:
+        variables = activation(environment, env.get("PATH", os.environ.get("PATH", "")))
+    if imports:
+        before = env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        variables["PYTHONPATH"] = os.pathsep.join([*imports, before] if before else imports)
+    return variables
+
+
+def _working_folder(root: str, cwd: str | None) -> str:
+    folder = os.path.normpath(os.path.join(root, cwd or ""))
+    if os.path.isdir(folder):
+        return folder
+    message = f"cwd {folder[:200]!r} is not an existing folder"
+    raise invalid_parameter("cwd", folder, message, "Create it or choose another cwd")
+
+
+def _find_script(script: str, folder: str) -> str:
+    path = os.path.normpath(os.path.join(folder, script))
+    if os.path.isfile(path):
+        return path
+    what = "is a directory, not a script" if os.path.isdir(path) else "does not exist"
+    raise RelayError(
+        "LAUNCH_SCRIPT_NOT_FOUND", f"Script {path} {what}", script=script, path=path, **_advice(script, folder)
+    )
+
+
+def _advice(script: str, folder: str) -> dict[str, Any]:
+    """A command line where a file is expected, or a module."""
+    first, *others = script.split() or [""]
+    if others and first.startswith("python"):
+        return {
+            "suggestion": "Give only the file as script, and what follows it as args; python_path is the interpreter"
+        }
+    if others and os.path.isfile(os.path.join(folder, first)):
+        return {"suggestion": f'Give arguments apart: {{"script": "{first}", "args": [...]}}'}
+    if script.isidentifier():
+        return {"suggestion": f'Give an existing script; what runs as `python -m {script}` is {{"module": "{script}"}}'}
+    return {}

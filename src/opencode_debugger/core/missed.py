@@ -1,0 +1,26 @@
+"""Why a program that had breakpoints ended without a stop at any of them."""
+
+from __future__ import annotations
+
+from .breakpoints import Breakpoint
+
+SHOWN = 3
+FREE = ". Processes that it started were not debugged: launch with debug_subprocesses to stop in them too"
+
+
+def missed(breakpoints: list[Breakpoint], has_free_children: bool) -> str | None:
+    waiting = [bp for bp in breakpoints if bp.enabled and not bp.log_message]
+    if not waiting or any(bp.hits for bp in waiting):
+        return None
+    told = [_told(bp) for bp in waiting[:SHOWN]]
+    if len(waiting) > SHOWN:
+        told.append(f"{len(waiting) - SHOWN} more, see GET /sessions/{{id}}/breakpoints")
+    return f"No breakpoint stopped the program: {'; '.join(told)}{FREE if has_free_children else ''}"
+
+
+def _told(bp: Breakpoint) -> str:
+    if not bp.verified:
+        return f"{bp.id}: {bp.message}"
+    what = bp.function or f"{bp.path}:{bp.line}"
+    limit = "condition" if bp.condition else "hit condition" if bp.hit_condition else None
+    return f"{bp.id} ({what}) was not reached" + (f", or its {limit} was never true" if limit else "")
