@@ -375,7 +375,33 @@ def test_a_wait_ends_when_a_child_stops_and_tells_of_it_once(session: Session, p
     (other,) = session.get("/report", wait=600)["paused_children"]
     assert other != id
     session.api.post(f"/sessions/{other}/continue")
-    assert session.get("/report", wait=600)["exit_code"] == 0
+    end = session.get("/report", wait=600)
+    assert end["exit_code"] == 0 and "note" not in end, "its breakpoint was reached, though in its children"
+
+
+def test_a_stop_in_a_child_is_told_while_another_thread_is_halted(session: Session, program: Write) -> None:
+    path = program(
+        """
+        import os, threading
+
+        def fork():
+            child = os.fork()  # @fork
+            if child == 0:
+                os._exit(0)  # @child
+            os.waitpid(child, 0)
+
+        worker = threading.Thread(target=fork)
+        worker.start()
+        worker.join()
+        """
+    )
+    session.break_at(path, "fork")
+    session.break_at(path, "child")
+    launched = session.launch(path, debug_subprocesses=True, stop_scope="thread", wait=20)
+    session.post("/pause", {"thread_id": 1, "wait": 0})
+    answer = session.post(f"/threads/{launched['thread_id']}/continue", {"wait": 600})
+    (id,) = answer["paused_children"]
+    assert id in answer["message"]
 
 
 def test_a_child_that_is_debugged_outlives_the_program(session: Session, program: Write) -> None:

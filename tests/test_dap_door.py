@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dap_client import Dap, Failed, soon
 from native import Builder
-from relays import Session, busy_until, line_of
+from relays import Api, Session, busy_until, line_of
 
 PROGRAM = """
     import sys
@@ -150,6 +150,16 @@ def test_breakpoints_of_others_are_told_to_the_editor(session: Session, script: 
         assert dap.event("breakpoint")["reason"] == "removed"
         session.delete("/breakpoints/bp_2")
         assert dap.event("breakpoint", reason="removed")["breakpoint"]["id"] == 2
+
+
+def test_a_breakpoint_in_a_file_that_is_not_there_is_told_with_the_one_that_is(api: Api, script: Path) -> None:
+    with api.session(project_root=str(script.parent), restore_breakpoints=False) as session:
+        session.launch(script, stop_on_entry=True)
+        with Dap.of(session) as dap:
+            dap.attach()
+            dap.ready()
+            session.post("/breakpoints", {"file": f"/nowhere/{script.name}", "line": 1})
+            assert str(script) in dap.event("breakpoint")["breakpoint"]["message"]
 
 
 def test_functions_and_exceptions_stop_for_the_editor(session: Session, program: Callable[..., Path]) -> None:

@@ -217,6 +217,15 @@ def test_the_end_of_a_long_output_is_one_call_away(session: Session, program: Wr
     assert session.get("/output", tail=5)["entries"] == []
 
 
+def test_the_end_of_output_that_is_larger_than_a_page_is_its_end(session: Session) -> None:
+    lines = "print('x' * 5000)\n" * 300
+    code = f"import sys\nprint('first', file=sys.stderr, flush=True)\n{lines}print('end')"
+    session.launch(code=code)
+    page = session.get("/output", tail=1000)
+    assert page["entries"][-1]["output"] == "end\n" and len(page["entries"]) < 300
+    assert session.get("/output", tail=1000, category="stderr")["entries"][0]["output"] == "first\n"
+
+
 def test_a_hanging_event_loop_leads_to_its_tasks(session: Session, program: Write) -> None:
     path = program("import asyncio\n\nasync def main():\n    await asyncio.Event().wait()\n\nasyncio.run(main())\n")
     session.launch(path, wait=False)

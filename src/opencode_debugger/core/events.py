@@ -186,13 +186,17 @@ class EventLog:
         dropped, start, entries = self._output.since(position, limit)
         return dropped, entries, start + len(entries)
 
-    def tail_of_output(self, count: int, category: str | None) -> str:
-        """The cursor before the last entries."""
-        position = self._output.end
-        while count and (before := self._output.before(position)) is not None:
-            position -= 1
-            count -= category in (None, before.body[0])
-        return output_cursor(position)
+    def tail_of_output(self, count: int, category: str | None, room: int = PAGE_CHARACTERS) -> dict[str, Any]:
+        """A page of the last entries, as many as there is room for."""
+        at = end = self._output.end
+        found: list[tuple[int, Entry]] = []
+        while len(found) < count and room > 0 and (before := self._output.before(at)) is not None:
+            if category in (None, before.body[0]):
+                found.append((at, before))
+                room -= len(before.body[1])
+            at -= 1
+        page = {"has_more": False, "dropped": 0, "cleared": 0}
+        return {"entries": found[::-1], "next_cursor": output_cursor(end), **page}
 
     def read_output(
         self, cursor: str | None, limit: int, category: str | None, room: int = PAGE_CHARACTERS

@@ -235,6 +235,8 @@ class Execution:
         if isinstance(shown, Stop):
             shown.is_told = True
         answer = await self._reporter.report(shown, fields, budget)
+        if outcome is None and isinstance(shown, Stop):
+            answer |= self._reporter.children()  # this is where another thread is
         if timed_out:
             answer["timed_out"] = True
         if seconds and (children := answer.get("paused_children")):
@@ -243,7 +245,8 @@ class Execution:
             answer["message"] = STILL_RUNNING
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:
             does = "has ended" if run.thread_ended else "runs"
-            answer["message"] = f"Thread {run.thread_id} {does}; this is thread {answer['thread_id']}, which is halted"
+            where = f"Thread {run.thread_id} {does}; this is thread {answer['thread_id']}, which is halted"
+            answer["message"] = f"{where}. {answer['message']}" if "message" in answer else where
         return answer
 
 

@@ -54,6 +54,8 @@ class Family:
         """by child: the stop that a report of its parent has told of"""
         self._with_free: set[str] = set()
         """sessions whose program started processes that would be debugged if it had been asked for"""
+        self._with_hits: set[str] = set()
+        """sessions of which a child that is forgotten by now stood at a breakpoint"""
 
     def listen(self) -> None:
         """To what the program says of its children."""
@@ -201,6 +203,12 @@ class Family:
     def has_free_children(self, session: Session) -> bool:
         return session.id in self._with_free
 
+    def have_hits(self, session: Session) -> bool:
+        """Whether a breakpoint of the session was hit in one of the processes that it started."""
+        return session.id in self._with_hits or any(
+            _has_hits(child) for id, child in self.members.items() if self._descends(id, session)
+        )
+
     def _descends(self, id: str, session: Session) -> bool:
         parent = self._parents.get(id)
         return parent is not None and (parent == session.id or self._descends(parent, session))
@@ -253,11 +261,15 @@ class Family:
 
     def _forget(self, child: Session) -> None:
         above = self._parents.pop(child.id)
+        if child.id in self._with_hits or _has_hits(child):
+            self._with_hits.add(above)
         for id, parent in self._parents.items():
             if parent == child.id:
                 self._parents[id] = above
         del self.members[child.id], self._pids[child.id]
         self._told.pop(child.id, None)
+        self._with_hits.discard(child.id)
+        self._with_free.discard(child.id)
         child.placement.close()
         self.on_change("child_gone", {"session_id": child.id})
 
@@ -278,6 +290,10 @@ class Family:
                 if member is not self.root:
                     member.placement.close()
                     member.debuggee.ending = reason
+
+
+def _has_hits(session: Session) -> bool:
+    return any(bp.hits for bp in session.debuggee.breakpoints.all())
 
 
 def _why(error: Exception) -> str:

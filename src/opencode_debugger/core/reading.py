@@ -26,9 +26,14 @@ class Reading:
         timeout: float = 0,
         tail: int | None = None,
     ) -> dict[str, Any]:
-        if tail is not None:
-            cursor, limit = self._debuggee.log.tail_of_output(tail, category), tail
-        page = await self._page(lambda at: self._debuggee.log.read_output(at, limit, category), cursor, timeout)
+        log = self._debuggee.log
+
+        def read(at: str | None) -> dict[str, Any]:
+            if at is None and tail is not None:
+                return log.tail_of_output(tail, category)
+            return log.read_output(at, tail or limit, category)
+
+        page = await self._page(read, cursor, timeout)
         entries = [entry.to_output() for _, entry in page["entries"]]
         return {**page, "entries": entries, **self._note()}
 

@@ -45,6 +45,8 @@ class Reporter:
         """sessions of children that stand at a stop, for whom the program may be waiting"""
         self.has_free_children: Callable[[], bool] = bool
         """whether it started processes that nobody debugs"""
+        self.children_have_hits: Callable[[], bool] = bool
+        """whether its breakpoints were hit in processes that it started"""
 
     async def report(
         self, outcome: Outcome | None, fields: list[str] | None = None, budget: int | None = None
@@ -67,9 +69,12 @@ class Reporter:
         prompt = self._input.prompt()
         if prompt is not None:
             report["waiting_for_input"] = {"prompt": prompt[-(budget // 4) :]}
-        if children := self.paused_children():
-            report["paused_children"] = children[:CHILDREN]
-        return report
+        return report | self.children()
+
+    def children(self) -> dict[str, Any]:
+        """Those for whom the program may be waiting, if there are any."""
+        paused = self.paused_children()
+        return {"paused_children": paused[:CHILDREN]} if paused else {}
 
     async def _stopped(self, stop: Stop, wanted: frozenset[str], budget: int) -> dict[str, Any]:
         report: dict[str, Any] = {
@@ -167,7 +172,7 @@ class Reporter:
         }
         if status is not None and status.signal:
             report["signal"] = status.signal
-        if "breakpoints" in wanted and end.reason == "exited":
+        if "breakpoints" in wanted and end.reason == "exited" and not self.children_have_hits():
             note = missed(self._debuggee.breakpoints.all(), self.has_free_children())
             report |= {"note": note} if note else {}
         return report

@@ -81,6 +81,7 @@ class Session:
         reporter.paused_children = lambda: self.family.paused_children(self)
         self.input.child_has_stopped = lambda: self.family.has_news(self)
         reporter.has_free_children = lambda: self.family.has_free_children(self)
+        reporter.children_have_hits = lambda: self.family.have_hits(self)
 
     def _make_adapter(self, name: str) -> Debugger:
         return make_adapter(name, self.config, self.debuggee, lambda path: self.spelling.spelled(path))

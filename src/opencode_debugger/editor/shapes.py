@@ -28,9 +28,12 @@ def breakpoint_of(shown: dict[str, Any], places: Places) -> dict[str, Any]:
 
 
 def with_suggestion(shown: dict[str, Any]) -> str:
-    nearest = shown.get("suggestion")
-    advice = f". Try line {nearest['line']}: {nearest['text']}" if nearest else ""
-    return f"{shown['message']}{advice}"
+    match shown.get("suggestion"):
+        case {"line": line, "text": text}:
+            return f"{shown['message']}. Try line {line}: {text}"
+        case {"path": path}:
+            return f"{shown['message']} Did you mean {path}?"
+    return str(shown["message"])
 
 
 def number_of(id: str) -> int:

@@ -74,13 +74,13 @@ def about(breakpoint: Row, why: str) -> str:
 
 def useless(breakpoint: Row, has_ended: bool = False) -> str | None:
     """Of one that was set in good faith it may show later that there is no code on its line, or nowhere."""
-    why, nearest = breakpoint["message"] or "", breakpoint.get("suggestion")
+    why, line = breakpoint["message"] or "", (breakpoint.get("suggestion") or {}).get("line")
     if breakpoint["verified"] or not why or (WAITS in why and not has_ended):
         return None
     if WAITS in why:
         what = "such function" if breakpoint.get("function") else "code there"
         return about(breakpoint, f"the program had no {what}")
-    return about(breakpoint, f"{why}. The next line with code is {nearest['line']}" if nearest else why)
+    return about(breakpoint, f"{why}. The next line with code is {line}" if line else why)
 
 
 def syntax_error(details: Row) -> Row:
