@@ -36,7 +36,7 @@ def test_a_quick_benchmark_fills_every_row_of_its_table(tmp_path: Path) -> None:
         env={**os.environ, RUN_MARKER: RUN_ID},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=200,
     )
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))

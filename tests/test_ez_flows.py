@@ -172,6 +172,16 @@ def test_steps_tell_what_changed_among_many_variables(program: Write) -> None:
         assert updates_of_step(ide, "stepOver") == {"last": "1"}
 
 
+def test_a_long_value_has_not_changed_because_less_of_it_is_shown(program: Write) -> None:
+    many = "".join(f"v{n} = ['{n}' * 99] * 999\n" for n in range(20))
+    path = program(f"{many}a = 1\nv0 = v0 + [0]\nb = 2\n")
+    with Ide.of(path) as ide:
+        ide.send("setBreakpoint", file=str(path), line=20)
+        ide.send("start")
+        ide.stopped("breakpoint", 20)
+        assert [set(updates_of_step(ide, "stepOver")) for _ in range(3)] == [{"v19"}, {"a"}, {"v0"}]
+
+
 def test_start_lets_a_stopped_program_go_on(sums: Debugged) -> None:
     with Ide.of(sums.program) as ide:
         ide.send("start")
@@ -259,10 +269,21 @@ def test_a_syntax_error_is_told_and_may_be_corrected(program: Write) -> None:
         ide.send("start")
         error = ide.expect("error", command="start")
         assert error["location"] == {"file": str(path), "line": 2, "column": 5}
+        assert error["message"] == "SyntaxError: invalid syntax"
         path.write_text("x = 1\ny = 2\n")
         ide.send("start")
         ide.expect("started")
         ide.stopped("entry", 1)
+
+
+def test_a_program_in_another_language_is_told_to_have_been_read_as_something_else(program: Write) -> None:
+    path = program("echo hello\n", "hello.sh")
+    with Ide.of(path) as ide:
+        ide.refused("start", "SyntaxError: invalid syntax. hello.sh was read as Python")
+    broken = program("do main( {\n", "broken.ez")
+    stand_in = str(Path(__file__).parent / "ez_stand_in.py")
+    with Ide.of(broken, env={"OPENCODE_DEBUG_EZ_PATH": stand_in}) as ide:
+        ide.refused("start", "Parse errors in file")
 
 
 def test_arguments_and_working_folder_reach_the_program(program: Write, tmp_path: Path) -> None:

@@ -203,6 +203,8 @@ def test_classes_containers_and_exceptions_of_cpp(session: Session, build: Build
     assert (stop["exception"]["type"], stop["exception"]["message"]) == ("std::invalid_argument", "negative side")
     chain = own(session.get("/stacktrace")["frames"], shapes)
     assert chain == [("Square::Square", shapes.line("throw")), ("main", shapes.line("make"))]
+    stop = session.step("over")  # to where it is caught
+    assert (stop["stop_reason"], here(stop)) == ("step", ("main", shapes.line("again")))
     stop = session.resume()
     assert stop["current_location"]["function"].startswith("geometry::total")
     assert not [name for name in session.locals() if not re.match(r"\w", name)]  # one parameter has no name

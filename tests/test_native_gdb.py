@@ -136,6 +136,14 @@ def test_lines_that_an_optimizer_has_merged_are_not_moved_in_silence(session: Se
     assert stops
 
 
+def test_breakpoints_in_what_a_condition_calls_neither_stop_nor_count(session: Session, trouble: Native) -> None:
+    session.break_at(trouble.source, "print", condition="twice(3) == 6")
+    (within,) = session.break_at(trouble.source, "twice", hit_condition=">10")
+    assert here(launch(session, trouble)) == ("main", trouble.line("print"))
+    counts = {bp["id"]: bp["hit_count"] for bp in session.get("/breakpoints")["breakpoints"]}
+    assert counts[within["id"]] == 10
+
+
 def test_a_condition_that_fails_at_run_time_stops_and_says_so(session: Session, trouble: Native) -> None:
     session.break_at(trouble.source, "twice", condition="*(int *) (n - 1) == 0")
     stop = launch(session, trouble)

@@ -52,7 +52,7 @@ int main() {
             try {
                 shapes.push_back(std::make_unique<Square>(side)); // @make
             } catch (...) {
-                throw; // the same one again: no other stop
+                throw; // @again: the same one, no other stop
             }
             seen["good"]++;
         } catch (const std::invalid_argument &error) {

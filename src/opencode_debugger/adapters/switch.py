@@ -35,7 +35,7 @@ def native_lines(path: str) -> dict[str, Any]:
     found, in_comment = [], False
     for number, line in enumerate(lines, 1):
         text = line.strip()
-        if not in_comment and text and not text.startswith((b"//", b"/*", b"#")):  # in none of them is that code
+        if not in_comment and text and not text.startswith((b"//", b"/*")):
             found.append(number)
         opened = text.startswith(b"/*") or in_comment
         in_comment = opened and b"*/" not in text

@@ -210,10 +210,8 @@ class Door:
         told: dict[str, Any] = {"message": message}
         if command is not None:
             told["command"] = command
-        details = error.details if error else {}
-        if error is not None and error.code == "LAUNCH_SYNTAX_ERROR":
-            place = {"path": details.get("file"), "line": details.get("line"), "column": details.get("offset")}
-            told |= {"message": f"SyntaxError: {details.get('error_message')}", "location": shapes.location(place)}
+        if error is not None and "error_message" in error.details and error.code == "LAUNCH_SYNTAX_ERROR":
+            told |= shapes.syntax_error(error.details)
         await self.tell("error", **told)
 
     def later(self, command: str | None, work: Coroutine[Any, Any, None]) -> None:

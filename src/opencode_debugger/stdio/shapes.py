@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -80,6 +81,14 @@ def useless(breakpoint: Row, has_ended: bool = False) -> str | None:
         what = "such function" if breakpoint.get("function") else "code there"
         return about(breakpoint, f"the program had no {what}")
     return about(breakpoint, f"{why}. The next line with code is {line}" if line else why)
+
+
+def syntax_error(details: Row) -> Row:
+    """Whatever is no native program is taken for Python."""
+    path = details.get("file") or ""
+    advice = "" if path.endswith((".py", ".pyw")) else f". {os.path.basename(path)} was read as Python"
+    place = {"path": path, "line": details.get("line"), "column": details.get("offset")}
+    return {"message": f"SyntaxError: {details['error_message']}{advice}", "location": location(place)}
 
 
 def message(error: RelayError) -> str:

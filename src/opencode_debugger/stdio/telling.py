@@ -131,11 +131,9 @@ class Telling:
             watches = (await self._door.call("list_watches"))["watches"]
         except RelayError:
             return  # it cannot be looked at; whoever asks is told why
-        rows = shapes.variables(rows, place["function"])
-        values = {row["name"]: row["value"] for row in rows}
         where = place["path"] or "", place["function"] or ""
-        changed = self._seen.look(stop.thread_id, len(stop.frames), where, values)
-        for row in rows if is_step else ():
+        changed = self._seen.look(stop.thread_id, len(stop.frames), where, rows)
+        for row in shapes.variables(rows, place["function"]) if is_step else ():
             if row["name"] in changed:
                 await self._door.tell("variableUpdate", **row, frameIndex=0)
         if watches:

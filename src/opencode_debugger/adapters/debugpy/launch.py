@@ -14,6 +14,7 @@ import msgspec
 from ...dap.channel import Channel, ChannelClosed, RequestFailed
 from ...errors import RelayError
 from ..base import LaunchSpec
+from ..environment import program_environment
 from ..processes import MARKER, Program
 
 LAUNCHER = Path(__file__).with_name("debugpy_launcher.py")
@@ -112,7 +113,7 @@ def _shown(spec: LaunchSpec) -> list[str]:
 
 
 def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_reference: int) -> dict[str, str]:
-    """The relay's own environment without its settings, then the client's, then what the launcher needs."""
+    """The program's own, and what the launcher needs."""
     config = {
         "port": callback.port,
         "token": callback.token,
@@ -128,17 +129,9 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
         "environment": {name: value for name, value in ENVIRONMENT.items() if name.startswith("PYDEVD")},
         "remove_environment": [*(name for name in ENVIRONMENT if name.startswith("PYDEVD")), "PYDEVD_USE_FRAME_EVAL"],
     }
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("OPENCODE_DEBUG_") and name not in spec.removed
-    }
     return {
-        **inherited,
-        **spec.env,
-        **spec.added,
+        **program_environment(spec, session_id),
         **ENVIRONMENT,
-        MARKER: session_id,
         "OPENCODE_DEBUG_LAUNCH": msgspec.json.encode(config).decode(),
     }
 

@@ -247,8 +247,10 @@ class GdbAdapter(GdbLooking, GdbMachine):
     def _reason(self, body: dict[str, Any]) -> str:
         ids = body.get("hitBreakpointIds") or []
         self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
-        is_trap = body["reason"] == "stopped" and not (ids or self._is_pausing or self._is_starting)
-        return "exception" if self._stopped_at_throw or is_trap else super()._reason(body)
+        is_untold = body["reason"] == "stopped" and not (ids or self._is_pausing or self._is_starting)
+        if is_untold and self._steps:
+            return "step"
+        return "exception" if self._stopped_at_throw or is_untold else super()._reason(body)
 
     async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
         try:

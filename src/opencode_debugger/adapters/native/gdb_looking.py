@@ -42,6 +42,10 @@ class GdbLooking(Looking):
     """gdb's number of the breakpoint where C++ throws"""
     _stopped_at_throw = False
 
+    @property
+    def _is_throwing(self) -> bool:
+        return self._stopped_at_throw
+
     async def _inside_gdb(self, place: Frame, method: str, timeout: float = 0, **arguments: Any) -> Any:
         where = [place.thread, place.level, self._generation]
         asked = {"method": method, "arguments": {"place": where, **arguments}}

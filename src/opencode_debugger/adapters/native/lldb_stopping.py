@@ -243,6 +243,10 @@ class LldbStopping(LldbThrows, NativeAdapter):
         self._together = []
         await super()._go(command, thread_id, go, granularity)
 
+    async def _land(self, thread_id: int) -> None:
+        self._stepping = thread_id
+        await super()._land(thread_id)
+
     async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
         """lldb-dap lets all threads go, by lines; the rest, only lldb's own commands do."""
         self._complaints.clear()

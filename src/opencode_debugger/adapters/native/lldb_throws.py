@@ -32,6 +32,10 @@ class LldbThrows(LldbMachine):
         self._thrown: dict[str, Any] | None = None
         """the exception at whose throw the program stands"""
 
+    @property
+    def _is_throwing(self) -> bool:
+        return self._thrown is not None
+
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
         self._check_exceptions(rules, conditions=False)
         self._rules = [rule for rule in rules if "raised" in rule.filters]

@@ -10,9 +10,9 @@ from ...errors import RelayError
 from ..base import BY_FUNCTION, Bound, DebuggerBreakpoint
 from ..rules import Rules
 
-VISIT, ENTRY = 0, -1
-"""Numbers of marks that no client has set: the line of a run-to, and the first line of the program."""
-MAIN = "main"
+VISIT, ENTRY, CATCH = 0, -1, -2
+"""Numbers of marks that no client has set: the line of a run-to, where the program begins, and where C++ catches."""
+MAIN, BEGIN_CATCH = "main", "__cxa_begin_catch"
 PENDING = "No file with debug information that the program has loaded has code there. Breakpoint pending."
 NO_CODE_AFTER = "No executable code at this line or after it"
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -37,12 +37,13 @@ class Marks:
         self.rules = Rules()
         self._visit: tuple[str, int] | None = None
         self._entry: DebuggerBreakpoint | None = None
+        self._catch: DebuggerBreakpoint | None = None
 
     def clear(self) -> None:
         """Another program has none of them."""
         for known in (self._marked, self._ids, self._sent, self._functions, self._told, self._elsewhere, self.rules):
             known.clear()
-        self._visit = self._entry = None
+        self._visit = self._entry = self._catch = None
 
     async def set(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
         self._define(path, breakpoints)
@@ -76,7 +77,7 @@ class Marks:
         return bound[: len(breakpoints)]
 
     async def _set_functions(self) -> list[Bound]:
-        wanted = [*self._functions, *([self._entry] if self._entry else [])]
+        wanted = [*self._functions, *(own for own in (self._entry, self._catch) if own is not None)]
         answers = await self.place_functions(wanted)
         self._remember(BY_FUNCTION, wanted, answers)
         bound = [self._bound(bp, answer) for bp, answer in zip(wanted, answers, strict=True)]
@@ -154,12 +155,25 @@ class Marks:
         self._entry = None
         await self._set_functions()
 
+    async def await_catch(self) -> None:
+        """The next run stops where the exception is caught that is being thrown."""
+        self._catch = DebuggerBreakpoint(CATCH, "", 0, function=BEGIN_CATCH)
+        await self._set_functions()
+
+    @property
+    def awaits_catch(self) -> bool:
+        return self._catch is not None
+
+    async def caught(self) -> None:
+        self._catch = None
+        await self._set_functions()
+
     # What the debugger says.
 
     def changed(self, answer: dict[str, Any]) -> None:
         """A library was loaded, and a breakpoint found its place there."""
         bp = self._marked.get(answer.get("id", 0))
-        if bp is None or bp.number in (VISIT, ENTRY):
+        if bp is None or bp.number <= VISIT:
             return
         told = self._told.get(bp.number)
         if told is not None and not told.verified and not answer.get("verified"):

@@ -12,7 +12,7 @@ from ..base import Asked, Frames, Go, StopEvent
 from ..journeys import Journey
 from ..rules import Rule, formatted
 from .looking import MOST_FRAMES, VALUES, Looking
-from .marks import ENTRY, VISIT
+from .marks import CATCH, VISIT
 from .talking import done
 
 HALT = 5.0
@@ -49,7 +49,7 @@ class Stopping(Looking):
 
     def _is_plain(self, reason: str, numbers: list[int]) -> bool:
         """Nothing to think about: it is what it seems."""
-        special = any(number in self._marks.rules or number in (VISIT, ENTRY) for number in numbers)
+        special = any(number in self._marks.rules or number <= VISIT for number in numbers)
         is_own = self._is_starting or self._stops_on_entry or self._journeys.current is not None
         return not (special or is_own) and (reason != "breakpoint" or bool(numbers))
 
@@ -58,6 +58,8 @@ class Stopping(Looking):
 
     def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
         self._is_pausing = False
+        if self._marks.awaits_catch:
+            self._spawn(self._give_up_catch())
         self._journeys.stop()
         self._forget_places()  # the stop may have come before the answer to what let it go
         self._alone = None
@@ -86,6 +88,8 @@ class Stopping(Looking):
             self._tell(reason, thread_id, stopping)
         elif VISIT in numbers:
             self._tell("run_to", thread_id, [])
+        elif CATCH in numbers and not self._is_pausing:
+            await self._land(thread_id)
         elif self._is_pausing:
             self._tell("pause", thread_id, [])
         elif reason == "step":
@@ -215,8 +219,27 @@ class Stopping(Looking):
 
     async def step(self, kind: str, thread_id: int, go: Go | None = None, granularity: str = "line") -> None:
         self._journeys.begin(kind, granularity)
-        self._left = self._tops.get(thread_id) if kind == "stepOut" else None
+        self._left = self._tops.get(thread_id) if kind == "stepOut" and not self._is_throwing else None
+        if self._is_throwing and granularity == "line":
+            await self._marks.await_catch()
+            kind = "continue"
         await self._go(kind, thread_id, go, granularity)
+
+    @property
+    def _is_throwing(self) -> bool:
+        """It stands in the C++ library, where a step would lose it: what follows is where the exception is caught."""
+        return False
+
+    async def _land(self, thread_id: int) -> None:
+        """In the code that catches."""
+        await self._marks.caught()
+        self._is_running = True
+        self._forget_places()
+        await self._send_off("stepOut", self._go_arguments(thread_id, self._alone is not None))
+
+    async def _give_up_catch(self) -> None:
+        with contextlib.suppress(RelayError):
+            await self._marks.caught()
 
     async def _go(self, command: str, thread_id: int, go: Go | None, granularity: str = "line") -> None:
         if self._is_core:

@@ -16,6 +16,8 @@ gdb: Any = importlib.import_module("gdb")
 _server: Any = importlib.import_module("gdb.dap.server")
 
 COUNTED = ("condition", "hit_condition", "log", "function")
+CALLS = 5
+"""Seconds for what a condition or a log message calls."""
 LONGEST = 10000
 """characters of a log message"""
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {
@@ -44,7 +46,8 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
         if looking.evaluating:
             return False
         try:
-            stops = self._stops()
+            with looking.Evaluating(CALLS):  # breakpoints in what a condition calls do not stop
+                stops = self._stops()
         except Exception as error:
             self.hits += 1
             tell("condition_error", number=self.wish["number"], error=str(error))
