@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, Relay, Session, line_of, pythons, refusal
+from relays import Api, Relay, Session, line_of, pythons, refusal, wait_until
 
 ROOT = Path(__file__).parent.parent
 Write = Callable[..., Path]
@@ -392,14 +392,15 @@ def test_a_stop_in_a_child_is_told_while_another_thread_is_halted(session: Sessi
 
         worker = threading.Thread(target=fork)
         worker.start()
-        worker.join()
+        worker.join()  # @join
         """
     )
-    session.break_at(path, "fork")
-    session.break_at(path, "child")
-    launched = session.launch(path, debug_subprocesses=True, stop_scope="thread", wait=20)
-    session.post("/pause", {"thread_id": 1, "wait": 0})
-    answer = session.post(f"/threads/{launched['thread_id']}/continue", {"wait": 600})
+    for place in ("fork", "child", "join"):
+        session.break_at(path, place)
+    session.launch(path, debug_subprocesses=True, stop_scope="thread")
+    wait_until(lambda: [row["status"] for row in session.get("/threads")["threads"]] == ["paused", "paused"])
+    (worker,) = (row["id"] for row in session.get("/threads")["threads"] if row["name"] != "MainThread")
+    answer = session.post(f"/threads/{worker}/continue", {"wait": 600})
     (id,) = answer["paused_children"]
     assert id in answer["message"]
 

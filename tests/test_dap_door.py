@@ -133,7 +133,15 @@ def test_an_editor_sets_and_takes_away_its_own_breakpoints_only(session: Session
         session.break_at(script, "exit", condition="total > 5")  # now it is theirs
         put({"line": call})
         assert there() == {prints, exits, call}
-    soon(lambda: there() == {prints, exits}, "with the editor its own go")
+
+    def gone() -> set[int]:
+        told = [
+            event["body"] for event in session.get("/events", limit=1000)["events"] if event["type"] == "breakpoint"
+        ]
+        return {body["breakpoint"]["line"] for body in told if body["reason"] == "removed"}
+
+    soon(lambda: call in gone(), "with the editor its own go, which is told when the debugger knows it")
+    assert there() == {prints, exits}
     assert session.resume()["current_location"]["line"] == prints
 
 

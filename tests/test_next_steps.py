@@ -83,8 +83,8 @@ def test_an_end_without_a_stop_says_which_breakpoints_were_not_reached(session: 
     session.break_at(path, 3)
     end = session.launch(path)
     assert end["note"] == (
-        f"No breakpoint stopped the program: bp_1 ({elsewhere}:2) was not reached; bp_2 ({path}:2) was not reached, or "
-        "its condition was never true; bp_3: No executable code at line 3"
+        f"These breakpoints did not stop the program: bp_1 ({elsewhere}:2) was not reached; "
+        f"bp_2 ({path}:2) was not reached, or its condition was never true; bp_3: No executable code at line 3"
     )
     assert "note" not in session.get("/report", fields="output")
 

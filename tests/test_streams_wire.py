@@ -265,6 +265,19 @@ def test_whoever_sends_piece_by_piece_and_keeps_the_connection_is_served(
                 assert connection.recv(10_000).startswith(b"HTTP/1.1 201 ")
 
 
+def test_the_beginning_of_another_request_does_not_end_the_answer_to_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(http.PATIENCE, http.Awaited.HEAD, 0.1)
+    with served(Endless(), tmp_path) as (_, relay, _):
+        head = f"GET /api/v1/sessions/s/output/stream HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", relay.port), timeout=10) as connection:
+            connection.sendall(f"{head}GET /api".encode())
+            end = time.monotonic() + 0.5
+            while time.monotonic() < end:
+                assert connection.recv(100_000)
+
+
 @pytest.mark.parametrize("path", ["/api/v1/health", "/api/v1/sessions/s/logs"])
 def test_a_head_without_an_end_is_refused(relay: Relay, path: str) -> None:
     begun = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\nX-Long: ".encode()

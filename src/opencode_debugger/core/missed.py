@@ -1,4 +1,4 @@
-"""Why a program that had breakpoints ended without a stop at any of them."""
+"""Why a program ended without a stop at any breakpoint that it has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def missed(breakpoints: list[Breakpoint], has_free_children: bool) -> str | None
     told = [_told(bp) for bp in waiting[:SHOWN]]
     if len(waiting) > SHOWN:
         told.append(f"{len(waiting) - SHOWN} more, see GET /sessions/{{id}}/breakpoints")
-    return f"No breakpoint stopped the program: {'; '.join(told)}{FREE if has_free_children else ''}"
+    return f"These breakpoints did not stop the program: {'; '.join(told)}{FREE if has_free_children else ''}"
 
 
 def _told(bp: Breakpoint) -> str:

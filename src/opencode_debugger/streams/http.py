@@ -100,8 +100,9 @@ class Http(HttpToolsProtocol):
             self._due = None
 
     def _give_up(self) -> None:
-        if self.flow.read_paused:
-            self._wait()  # it is we who do not read
+        is_answering = self._awaited is Awaited.HEAD and self.cycle is not None and not self.cycle.response_complete
+        if self.flow.read_paused or is_answering:
+            self._wait()  # it is we who do not read, or have not answered what came before
         else:
             self.transport.close()
 

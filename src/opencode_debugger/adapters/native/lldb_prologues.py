@@ -51,7 +51,7 @@ class Prologues:
     async def _mend(self, marked: dict[int, DebuggerBreakpoint]) -> None:
         for id, (condition, others) in list(self._instead.items()):
             if id not in marked or marked[id].condition != condition:
-                del self._instead[id]
+                self._instead.pop(id, None)
                 for other in others:
                     marked.pop(other, None)
                     await self._run(f"breakpoint delete {other}")
@@ -72,8 +72,8 @@ class Prologues:
 
     def accept(self, ids: list[int]) -> None:
         """As they are, if they could not be looked at."""
-        for id in ids:
-            self._instead.setdefault(id, (None, []))
+        for id in (id for id in ids if not self.knows(id)):
+            self._instead[id] = (None, self._instead[id][1] if id in self._instead else [])
 
     async def _moved(self, listed: str, condition: str | None) -> list[int]:
         made = []
