@@ -64,8 +64,9 @@ def test_a_launched_program_runs_on_when_it_is_let_go(api: Api, version: str, co
         )
         (ended,) = session.events("terminated")
         assert ended["body"] == {"exit_code": None, "restart": False, "reason": "detached"}
-        refusal(409, "INVALID_SESSION_STATE", session.post, "/pause")
-        refusal(409, "INVALID_SESSION_STATE", session.post, "/detach")
+        for operation in ("/pause", "/detach"):
+            advice = refusal(409, "INVALID_SESSION_STATE", session.post, operation).details["suggestion"]
+            assert "was let go" in advice and "attach to it in another session" in advice
         assert "was let go" in refusal(409, "INVALID_SESSION_STATE", session.post, "/restart").message
         (counting.parent / "over").touch()
         wait_until(lambda: session.get()["exit_code"] == 7)

@@ -22,7 +22,7 @@ from .file_changes import FileChanges
 from .output import Output
 from .run import Run
 from .state import ENDED, State, needs_debugger, require
-from .stops import End, Stop
+from .stops import DETACHED, End, Stop
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class Debuggee:
     def require(self, operation: str) -> None:
         if self.adapter is not None and self.adapter.is_passed_on and needs_debugger(operation):
             raise self.adapter.refusal(operation)
-        require(operation, self.state)
+        require(operation, self.state, is_let_go=self.end is not None and self.end.reason == DETACHED)
 
     def require_adapter(self) -> Adapter:
         if self.adapter is None:

@@ -98,6 +98,10 @@ ONE_PROGRAM = (
     "/sessions/{id}/clone, which takes the breakpoints along. What was launched here is run again by "
     "POST /sessions/{id}/restart"
 )
+LET_GO = (
+    "The program was let go and is not this session's any more: attach to it in another session, "
+    'POST /sessions {"mode": "attach", "pid": …}'
+)
 RUNS_ALREADY = "It runs already: GET /sessions/{id}/report?wait=30 waits for its next stop"
 RUNNING_STACK = (
     "Call POST /sessions/{id}/pause first or wait for a breakpoint; the stack of a running thread is "
@@ -114,11 +118,14 @@ def needs_debugger(operation: str) -> bool:
     return ALLOWED.get(operation) in (ONLY_PAUSED, ONLY_RUNNING)
 
 
-def require(operation: str, state: State) -> None:
+def require(operation: str, state: State, is_let_go: bool = False) -> None:
     allowed = ALLOWED.get(operation)
     if allowed is None or state in allowed:
         return
-    raise wrong_state(operation, state, allowed)
+    error = wrong_state(operation, state, allowed)
+    if is_let_go and allowed is not ONLY_CREATED:
+        error.details["suggestion"] = LET_GO
+    raise error
 
 
 def wrong_state(operation: str, state: State, allowed: frozenset[State]) -> RelayError:
