@@ -374,7 +374,7 @@ def test_giving_up_again_and_again_does_not_harm_a_program_nor_the_next_session(
     """gdb and the loading of the debugger are given up wherever they are."""
     script = program(THREADS)
     with running(script, str(tmp_path / "over"), python=PYTHONS.get("3.8", Path(sys.executable))) as target:
-        for _ in range(3):
+        for _ in range(5):
             with api.session() as session, contextlib.suppress(ApiError):
                 session.post("/attach", {"pid": target.pid, "connect_timeout": 1})
         wait_until(lambda: is_untraced(target), 60)

@@ -104,6 +104,20 @@ def hurry() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
+def end_late_threads() -> None:
+    """A debugger that is told to go ends the threads that it knows: those that have begun to run. Of the others, one
+    would keep the program from ending."""
+    import threading
+
+    active: Any = threading._active  # type: ignore[attr-defined]  # `enumerate` hides them
+    for thread in list(active.values()):
+        debugger = getattr(thread, "py_db", None)
+        if debugger is not None:
+            debugger.created_pydb_daemon_threads[thread] = 1
+            if debugger.pydb_disposed:
+                thread.do_kill_pydev_thread()
+
+
 def connect(config: Dict[str, Any]) -> None:
     check_nobody_debugs()
     breakpointhook = sys.breakpointhook
@@ -135,6 +149,8 @@ def connect(config: Dict[str, Any]) -> None:
             debugger.dispose_and_kill_all_pydevd_threads(wait=False)
         sys.breakpointhook = breakpointhook
         raise
+    finally:
+        end_late_threads()
     sys._ocdb_breakpointhook = breakpointhook  # type: ignore[attr-defined]  # for whoever lets the program go again
 
 
