@@ -244,6 +244,14 @@ def test_what_a_function_returned_is_told_after_step_out(session: Session, troub
     assert session.step("out")["exit_code"] == 0  # nobody is left to return to
 
 
+def test_a_condition_calls_a_function_while_other_threads_run(session: Session, build: Builder) -> None:
+    threads = build("threads")
+    session.break_at(threads.source, "square", condition="is_odd(number)")
+    seen = {launch(session, threads)["locals"][0]["value"], session.resume()["locals"][0]["value"]}
+    assert seen == {"1", "3"}
+    assert session.resume()["exit_code"] == 0
+
+
 def test_one_thread_steps_alone(session: Session, build: Builder) -> None:
     threads = build("threads")
     session.break_at(threads.source, "square")

@@ -14,6 +14,8 @@ static pthread_barrier_t all_done;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int finished;
 
+int is_odd(int number) { return number % 2; }
+
 static int square(int number) {
     int result = number * number;
     return result; // @square

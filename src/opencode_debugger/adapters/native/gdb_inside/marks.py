@@ -38,11 +38,20 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
     """One of the relay's breakpoints."""
 
     wish: Json
+    condition: str | None
     hits = 0
     known: tuple[bool, int] = (True, 0)
     """whether it has a place, and how many"""
 
-    def stop(self) -> bool:
+    def notice(self) -> bool:
+        """Whether it has another place than before."""
+        before, self.known = self.known, (self.pending, len(self.locations))
+        if self.locations and self.condition is None:  # earlier, gdb would not wait for a library that has its place
+            self.condition = f"${Deciding.name}({self.number})"
+        return self.known != before
+
+    def decide(self) -> bool:
+        """Whether the program stops here."""
         if looking.evaluating:
             return False
         try:
@@ -69,6 +78,20 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
         text = "".join(part if isinstance(part, str) else _shown(part) for part in log)
         tell("log", number=self.wish["number"], text=text[:LONGEST], hits=self.hits)
         return False
+
+
+class Deciding(gdb.Function):  # type: ignore[misc]
+    """What gdb asks as the condition of a breakpoint: were it its `stop` method, threads would stay halted for good
+    after a call of the program's functions."""
+
+    name = "ocdb_stops"
+
+    def __init__(self) -> None:
+        super().__init__(self.name)
+
+    def invoke(self, number: Any) -> bool:
+        marks = (mark for group in _groups.values() for mark in group if mark.is_valid())
+        return any(mark.decide() for mark in marks if mark.number == int(number))
 
 
 def _is_wanted(hit_condition: str | None, hits: int) -> bool:
@@ -130,8 +153,7 @@ def _modified(mark: Any) -> None:
     """Of what gdb changes about a breakpoint, its place is news; that it was reached once more is not."""
     if not isinstance(mark, Mark):
         _told(mark)
-    elif (mark.pending, len(mark.locations)) != mark.known:
-        mark.known = (mark.pending, len(mark.locations))
+    elif mark.notice():
         _server.send_event("breakpoint", {"reason": "changed", "breakpoint": described(mark)})
 
 
@@ -141,6 +163,7 @@ _told: Any = None
 
 def install() -> None:
     global _told
+    Deciding()
     _told = getattr(importlib.import_module("gdb.dap.breakpoint"), "_bp_modified", None)
     if _told is not None:
         gdb.events.breakpoint_modified.disconnect(_told)
@@ -159,7 +182,8 @@ def _location(wish: Json) -> Json:
 
 def _made(wish: Json) -> Mark:
     mark = Mark(**_location(wish))
-    mark.wish, mark.known = wish, (mark.pending, len(mark.locations))
+    mark.wish = wish
+    mark.notice()
     return mark
 
 
