@@ -31,6 +31,10 @@ def door() -> Iterator[Door]:
         ("GET", "stack", "GET {}/stacktrace"),
         ("GET", "stdout", "GET {}/output"),
         ("GET", "step-ove", "POST {}/step-over"),
+        ("POST", "", "GET {}"),
+        ("DELETE", "", "DELETE {}"),
+        ("POST", "breakpoints/bp_1/", "PATCH {}/breakpoints/bp_1"),
+        ("POST", "threads/2/pause", "POST {}/pause"),
     ],
 )
 def test_words_of_other_debuggers_lead_to_our_calls(door: Door, method: str, word: str, meant: str) -> None:

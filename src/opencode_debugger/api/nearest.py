@@ -32,7 +32,8 @@ def is_websocket(app: FastAPI, path: str) -> bool:
 
 
 def nearest_route(app: FastAPI, method: str, path: str) -> str | None:
-    """The call that was probably meant, with the caller's own ids in it; with the same method if there is one."""
+    """The call that was probably meant, with the caller's own ids in it; with the same method if there is one, and
+    never one that takes something away from who did not ask for that."""
     wanted = in_our_words(path if path.startswith("/api/") else "/api/v1" + path)
     offered: dict[str, set[str]] = {}
     for route in routes_of(app):
@@ -40,12 +41,15 @@ def nearest_route(app: FastAPI, method: str, path: str) -> str | None:
     found = next(iter(get_close_matches("/".join(wanted), offered, 1, ALIKE)), None)
     if found is None:
         return None
-    return f"{method if method in offered[found] else min(offered[found])} {found}"
+    methods = {method} & offered[found] or offered[found] - {"DELETE"}
+    return f"{min(methods)} {found}" if methods else None
 
 
 def in_our_words(path: str) -> list[str]:
     """The parts of a path; what is asked of a session may be called otherwise here."""
     segments = path.split("/")
+    if segments[5:6] == ["threads"] and segments[-1].startswith(("pause", "step")):
+        del segments[5:-1]  # their thread is named in the body
     if len(segments) == 6 and segments[3] == "sessions":
         segments[5:] = ROUTES.get(segments[5].lower(), segments[5]).split("/")
     return segments
