@@ -228,11 +228,12 @@ class Placement:
                 self._debuggee.on_hits(await self._adapter.hits())
             await self._mark_changed(self._table.all())
         real = os.path.realpath(os.path.join(self._root, file)) if file else None
-        shown = [
-            bp.to_dict()
-            for bp in self._table.all()
-            if (real is None or real in _files(bp)) and verified in (None, bp.verified)
-        ]
+        async with self.changing:  # what is shown is what the debugger knows
+            shown = [
+                bp.to_dict()
+                for bp in self._table.all()
+                if (real is None or real in _files(bp)) and verified in (None, bp.verified)
+            ]
         return {"breakpoints": shown, "total": len(shown)}
 
     async def _mark_changed(self, breakpoints: list[Breakpoint]) -> None:

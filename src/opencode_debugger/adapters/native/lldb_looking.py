@@ -210,15 +210,16 @@ class LldbLooking(Looking):
         timeout: float,
     ) -> dict[str, Any]:
         place = self._frame(frame)
-        checked = await self._evaluated(frame, place, f"({value})", limit, timeout)
-        if checked.get("error") or checked.get("syntax_error") or checked.get("timed_out"):
-            return checked | {"part": "value"}
         done = await self._executed(frame, place, f"{target} = ({value})", limit, timeout)
         if INCOMPATIBLE in (done.get("error") or ""):  # to an enum, say: C would take it
             cast = await self._executed(frame, place, f"{target} = (__typeof__({target}))({value})", limit, timeout)
             done = done if cast.get("error") else cast
-        if done.get("error") and inside is not None and await self._set_raw(inside, name, checked["result"]):
-            done = {}
+        if done.get("error") or done.get("syntax_error"):
+            alone = await self._evaluated(frame, place, f"({value})", limit, timeout)
+            if alone.get("error") or alone.get("syntax_error") or alone.get("timed_out"):
+                return alone | {"part": "value"}
+            if inside is not None and await self._set_raw(inside, name, alone["result"]):
+                done = {}
         if done.get("error") or done.get("syntax_error") or done.get("timed_out"):
             return done | {"part": "value"}
         now = await self._read_value(frame, place, target, limit, timeout)

@@ -298,7 +298,7 @@ def _assign(name: str, target: Any, value: str, limit: int, seconds: float) -> J
     except gdb.error as error:
         return {"error": str(error), "part": "value"}
     try:
-        if _assigned_by_class(target, value, seconds):
+        if _assigned_by_class(target, new, seconds):
             target = target.address.dereference()  # what is there now
         elif hasattr(target, "assign"):
             target.assign(new)
@@ -314,14 +314,16 @@ def _assign(name: str, target: Any, value: str, limit: int, seconds: float) -> J
     return made
 
 
-def _assigned_by_class(target: Any, value: str, seconds: float) -> bool:
+def _assigned_by_class(target: Any, value: Any, seconds: float) -> bool:
     """As the class itself does it: gdb copies bytes, and two strings with one memory are freed twice."""
     if target.type.strip_typedefs().code != gdb.TYPE_CODE_STRUCT or target.address is None:
         return False
     gdb.set_convenience_variable("_ocdb", target.address)
+    is_there = value.address is not None
+    gdb.set_convenience_variable("_ocdb_value", value.address if is_there else value)
     try:
         with Evaluating(seconds):
-            parse(f"$_ocdb->operator=({value})")
+            parse(f"$_ocdb->operator=({'*' if is_there else ''}$_ocdb_value)")
     except gdb.error as error:
         if NO_OPERATOR.search(str(error)):
             return False
