@@ -42,6 +42,8 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
 DYING = 0.2
 """Seconds until the end of a program is seen that has died."""
+NEWS = 0.5
+"""Seconds for the end of a debug server to be known when its connection has ended."""
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
 
@@ -193,7 +195,7 @@ class LldbAdapter(LldbStopping):
     async def _part(self) -> None:
         """From a program that was killed while lldb held it; else the one that held it has died."""
         status = None
-        if self._program is not None and not self._was_server_killed():
+        if not await self._was_server_killed() and self._program is not None:
             await asyncio.wait([self._program.ended], timeout=DYING)
             if self._program is not None and not self._program.is_alive:
                 status = self._program.ended.result() or ExitStatus.of(-signal.SIGKILL)
@@ -202,7 +204,10 @@ class LldbAdapter(LldbStopping):
         else:
             self._finish(lambda: self._listener.on_lost(SERVER_DIED))
 
-    def _was_server_killed(self) -> bool:
+    async def _was_server_killed(self) -> bool:
+        server = self._server or self._inner_server
+        if server is not None:
+            await asyncio.wait([server.ended], timeout=NEWS)
         if self._server is not None:
             return not self._server.is_alive and self._server.ended.result() < 0
         status = self._inner_server.ended.result() if self._inner_server and not self._inner_server.is_alive else None

@@ -58,8 +58,6 @@ class Stopping(Looking):
 
     def _tell(self, reason: str, thread_id: int, numbers: list[int], **more: Any) -> None:
         self._is_pausing = False
-        if self._marks.awaits_catch:
-            self._spawn(self._give_up_catch())
         self._journeys.stop()
         self._forget_places()  # the stop may have come before the answer to what let it go
         self._alone = None
@@ -215,11 +213,13 @@ class Stopping(Looking):
         return arguments
 
     async def resume(self, thread_id: int, go: Go | None = None) -> None:
+        await self._give_up_catch()
         await self._go("continue", thread_id, go)
 
     async def step(self, kind: str, thread_id: int, go: Go | None = None, granularity: str = "line") -> None:
         self._journeys.begin(kind, granularity)
         self._left = self._tops.get(thread_id) if kind == "stepOut" and not self._is_throwing else None
+        await self._give_up_catch()
         if self._is_throwing and granularity == "line":
             await self._marks.await_catch()
             kind = "continue"
@@ -238,7 +238,8 @@ class Stopping(Looking):
         await self._send_off("stepOut", self._go_arguments(thread_id, self._alone is not None))
 
     async def _give_up_catch(self) -> None:
-        with contextlib.suppress(RelayError):
+        """Something else stopped the program on its way there."""
+        if self._marks.awaits_catch:
             await self._marks.caught()
 
     async def _go(self, command: str, thread_id: int, go: Go | None, granularity: str = "line") -> None:
