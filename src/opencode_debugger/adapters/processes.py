@@ -22,6 +22,8 @@ MARKER = "OPENCODE_DEBUG_SESSION"
 
 CHUNK = 65536
 ADOPTED = 5.0
+DYING = 5.0
+"""Seconds for the kernel to end a process that was killed."""
 TURN = 1024 * 1024
 """Bytes of output taken in one turn of the loop, so that a flood leaves room for requests."""
 
@@ -268,8 +270,8 @@ def marked(marker: str) -> Iterator[int]:
 
 
 def end_marked(marker: str) -> int:
-    """Ends them all, those that start while we look included. Says how many there were."""
-    count = 0
+    """Ends them all, those that start while we look included, until they are gone. Says how many there were."""
+    killed: set[int] = set()
     for _ in range(20):
         found = list(marked(marker))
         if not found:
@@ -277,5 +279,18 @@ def end_marked(marker: str) -> int:
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-                count += 1
-    return count
+                killed.add(pid)
+    deadline = time.monotonic() + DYING
+    while any(map(_runs, killed)) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    return len(killed)
+
+
+def _runs(pid: int) -> bool:
+    """One that is dying has lost its environment, and with it its marker, a moment before it is gone."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.Error:
+        return False

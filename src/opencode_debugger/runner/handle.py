@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
+from ..adapters.processes import DYING
 from ..adapters.watched import Watched
 from ..errors import RelayError
 from . import rpc
@@ -23,9 +24,6 @@ from .paths import socket_address
 from .rpc import GIVE_UP
 
 logger = logging.getLogger(__name__)
-
-DYING = 5.0
-"""Seconds for the kernel to end a process that was killed."""
 
 PATIENCE = 180.0
 
