@@ -212,6 +212,14 @@ def free_port() -> int:
     raise AssertionError("there is always one more")
 
 
+def runs(pid: int) -> bool:
+    """Whether it is there, and not only waits to be collected."""
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def wait_until(what: Callable[[], T], seconds: float = 30) -> T:
     """Its first true value; patient, for the machine may be busy."""
     deadline = time.monotonic() + seconds

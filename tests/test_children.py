@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, Relay, Session, line_of, pythons, refusal, wait_until
+from relays import Api, Relay, Session, line_of, pythons, refusal, runs, wait_until
 
 ROOT = Path(__file__).parent.parent
 Write = Callable[..., Path]
@@ -94,16 +94,9 @@ def all_sessions(api: Api, root: Session) -> list[dict[str, Any]]:
     return [item for item in items if item["name"] == name or item["name"].startswith(f"{name}/")]
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def gone(*pids: int, seconds: float = 10) -> None:
     deadline = time.monotonic() + seconds
-    while still := [pid for pid in pids if is_running(pid)]:
+    while still := [pid for pid in pids if runs(pid)]:
         assert time.monotonic() < deadline, f"{still} still run"
         time.sleep(0.02)
 
@@ -318,7 +311,7 @@ def test_grandchildren_and_the_end_of_one_process_alone(api: Api, session: Sessi
     middle = child.delete(force="true")
     assert (middle["deleted"], middle["exit_code"]) == (True, -signal.SIGKILL)
     session.wait_for_output("ended with -9")
-    assert (is_running(pids[0]), is_running(pids[2])) == (True, True)
+    assert (runs(pids[0]), runs(pids[2])) == (True, True)
     refusal(404, "SESSION_NOT_FOUND", child.get)
     assert grandchild.get()["parent_session_id"] == session.id
     assert grandchild.locals()["depth"] == "0"
@@ -423,7 +416,7 @@ def test_a_child_that_is_debugged_outlives_the_program(session: Session, program
     (child,) = family(session, 1)
     stopped(child)
     (sleeper,) = (event["pid"] for event in spawns(session) if event["command"] == "sleep 600")
-    assert is_running(sleeper)
+    assert runs(sleeper)
     assert child.resume()["exit_code"] == 6
     assert session.output() == "parent ends\nstill here\n"
     gone(sleeper)

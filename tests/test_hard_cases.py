@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, ApiError, Relay, Session, line_of, meanwhile, refusal, wait_until
+from relays import Api, ApiError, Relay, Session, line_of, meanwhile, refusal, runs, wait_until
 
 Write = Callable[..., Path]
 
@@ -33,13 +33,6 @@ def slow(tmp_path: Path) -> dict[str, str]:
 def call_back_port(runner: psutil.Process) -> int | None:
     listening = (found for found in runner.net_connections("tcp4") if found.status == psutil.CONN_LISTEN)
     return next((found.laddr.port for found in listening), None)
-
-
-def gone(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
 
 
 def zombies_of(process: psutil.Process) -> list[psutil.Process]:
@@ -386,11 +379,11 @@ def test_orphans_are_reaped_and_what_is_left_behind_ends_with_the_program(
     session.break_at(path, "stop")
     session.launch(path)
     left = [int(pid) for pid in session.output().split()[1:]]
-    assert [gone(pid) for pid in left] == [False, False]
+    assert all(map(runs, left))
     runner = relay.runner_of(session)
     wait_until(lambda: not zombies_of(runner))
     assert session.resume()["exit_code"] == 0
-    wait_until(lambda: all(gone(pid) for pid in left))
+    wait_until(lambda: not any(map(runs, left)))
     assert session.get()["status"] == "terminated"
 
 
@@ -415,12 +408,12 @@ def test_a_hung_runner_is_ended_and_holds_up_no_other_session(relay: Relay, api:
                 assert stop["exit_code"] == 0
             assert time.monotonic() - started < 30
             assert deletion.result(timeout=40)["deleted"]
-        assert gone(runner.pid)
-        assert gone(pid)
+        assert not runs(runner.pid)
+        assert not runs(pid)
         assert not (relay.data_dir / "sessions" / hung.id).exists()
         refusal(404, "SESSION_NOT_FOUND", hung.get)
     finally:
-        if not gone(runner.pid):
+        if runs(runner.pid):
             runner.kill()
-        if not gone(pid):
+        if runs(pid):
             os.kill(pid, signal.SIGKILL)

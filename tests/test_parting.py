@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
-from relays import Api, Session, left_running, line_of, pythons, refusal, wait_until
+from relays import Api, Session, left_running, line_of, pythons, refusal, runs, wait_until
 from targets import attach, listening, running, stopped
 
 Write = Callable[..., Path]
@@ -28,13 +27,6 @@ COUNTING = """
         file.write(str(count))
     sys.exit(7)
 """
-
-
-def alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 @pytest.fixture
@@ -80,11 +72,11 @@ def test_a_program_that_was_let_go_outlives_its_session(api: Api, counting: Path
         session.post("/detach")
     refusal(404, "SESSION_NOT_FOUND", session.get)
     time.sleep(1.0)  # it writes 100 KB in this time: more than a pipe holds
-    assert alive(pid)
+    assert runs(pid)
     (counting.parent / "over").touch()
     survived = counting.parent / "survived"
     wait_until(survived.exists)
-    wait_until(lambda: not alive(pid))
+    wait_until(lambda: not runs(pid))
     wait_until(lambda: not [line for line in left_running() if "select.select" in line])
 
 
@@ -151,7 +143,7 @@ def test_a_launched_program_is_ended_and_its_session_stays(session: Session, pro
     answer = session.post("/terminate")
     assert (answer["status"], answer["reason"], answer["terminated"]) == ("terminated", "terminated", True)
     assert (answer["pid"], answer["exit_code"], answer["signal"]) == (pid, -15, "SIGTERM")
-    assert not alive(pid) and not alive(child)
+    assert not runs(pid) and not runs(child)
     assert session.output() == f"child {child}\n"
     shown = session.get()
     assert (shown["status"], shown["reason"], shown["signal"]) == ("terminated", "terminated", "SIGTERM")
@@ -216,7 +208,7 @@ def test_a_paused_program_is_launched_again(session: Session, counting: Path) ->
     assert again["previous"] == {"exit_code": -15, "signal": "SIGTERM", "reason": "restarted"}
     assert "stack" not in again and "locals" in again
     assert again["program"] == first["program"]
-    assert again["pid"] != first["pid"] and not alive(first["pid"])
+    assert again["pid"] != first["pid"] and not runs(first["pid"])
     (bp,) = session.get("/breakpoints")["breakpoints"]
     assert (bp["id"], bp["hit_count"], bp["verified"]) == ("bp_1", 1, True)
     assert session.evaluate("count, __import__('os').environ['SOME']")["result"] == "(0, 'thing')"

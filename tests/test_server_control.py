@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, ApiError, Relay, Session, left_running, meanwhile, refusal
+from relays import Api, ApiError, Relay, Session, left_running, meanwhile, refusal, runs
 
 from opencode_debugger.config import CHANGEABLE, Settings
 from opencode_debugger.models.configuration import UpdateConfigRequest
@@ -148,7 +148,7 @@ def test_spare_runners_come_and_go(shared: Relay, control: Api) -> None:
     def runners() -> int:
         assert shared.process is not None
         children = psutil.Process(shared.process.pid).children()
-        return sum(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+        return sum(runs(child.pid) for child in children)
 
     def becomes(count: int) -> None:
         deadline = time.monotonic() + 15

@@ -19,7 +19,7 @@ import psutil
 import pytest
 from dap_client import Dap, Failed, connect, soon
 from native import Builder
-from relays import Api, Relay, Session, line_of, refusal
+from relays import Api, Relay, Session, line_of, refusal, runs, wait_until
 from websockets.exceptions import ConnectionClosed, ConnectionClosedOK
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as ws_connect
@@ -319,7 +319,7 @@ def test_a_debug_server_that_is_killed_is_told_at_once(session: Session, build: 
         assert (report["status"], report["exit_code"]) == ("terminated", None)
         assert "the debug server (gdbserver) was killed by SIGKILL" in report["reason"]
         client.ended()
-    assert not program.is_running() or program.status() == psutil.STATUS_ZOMBIE
+    wait_until(lambda: not runs(program.pid))
 
 
 @pytest.mark.parametrize("server", ["gdbserver", "lldb-server"])
