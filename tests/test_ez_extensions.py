@@ -194,14 +194,16 @@ def test_a_running_program_is_paused(program: Write) -> None:
 
 
 def test_a_step_that_goes_nowhere_can_be_paused_and_what_was_sent_meanwhile_is_answered_then(program: Write) -> None:
-    path = program("def forever():\n    n = 0\n    while True:\n        n += 1\n        n -= 1\nforever()\n")
+    body = "    print('on')\n    n = 0\n    while True:\n        n += 1\n        n -= 1\n"
+    path = program(f"def forever():\n{body}forever()\n")
     with Ide.of(path, extended=True) as ide:
         ide.send("start")
         ide.until("stopped")
         ide.send("stepOver")
-        ide.stopped("step", 6)
+        ide.stopped("step", 7)
         ide.send("stepOver")
         ide.send("getStackTrace")
+        ide.until("output")
         ide.send("pause")
         ide.until("stopped", reason="pause")
         assert ide.expect("stackTrace")["frames"][0]["function"] == "forever"
