@@ -100,10 +100,19 @@ def as_result(made: Row) -> dict[str, Any]:
     return {"result": made.pop("value", ""), **made, "presentation_hint": None}
 
 
+def complaint(answer: dict[str, Any]) -> Any:
+    """Why an expression has no value, if the debugger said so."""
+    return (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+
+
+def has_failed(answer: dict[str, Any]) -> bool:
+    return bool(answer.get("error") or answer.get("syntax_error") or answer.get("timed_out"))
+
+
 def watched_row(answer: dict[str, Any], limit: int) -> dict[str, Any]:
     if answer.get("timed_out"):
         return {"error": "timed out"}
-    problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+    problem = complaint(answer)
     if problem is not None:
         return {"error": clipped(problem, limit)[0]}
     made = {"value": answer.pop("result")}

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import RelayError
 from ..hovering import may_change, pointed_at
-from ..rows import PAGE, VALUE_LIMIT, Row, as_result, shortened, watched_row
+from ..rows import PAGE, VALUE_LIMIT, Row, as_result, has_failed, shortened, watched_row
 from . import texts
 from .looking import Looking
 from .reckoning import Beyond, Malformed, Problem, reckoned
@@ -99,7 +99,7 @@ class Evaluating(Looking):
         self, frame: int, expression: str, value: str, limit: int, timeout: float
     ) -> dict[str, Any]:
         before = await self._evaluated(frame, expression, limit, timeout)
-        if before.get("error") or before.get("syntax_error") or before.get("timed_out"):
+        if has_failed(before):
             return before | {"part": "expression"}
         old = {"value": before["result"], "type": before["type"]}
         return await self._set(frame, expression, expression, value, old, limit, timeout)

@@ -12,6 +12,7 @@ from ...errors import RelayError
 from ..base import Bound, DebuggerBreakpoint, Frames, Go, Listener, StopEvent
 from ..journeys import Journey, Journeys
 from ..offered import INSTEAD
+from ..rows import complaint
 from ..rules import Rule, formatted
 from ..waiting import is_busy
 from .evaluating import Evaluating
@@ -338,5 +339,5 @@ class Stopping(Evaluating):
 def problem_of(answer: dict[str, Any]) -> str | None:
     if answer.get("timed_out"):
         return "the debugger did not answer in time"
-    problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+    problem = complaint(answer)
     return str(problem) if problem else None

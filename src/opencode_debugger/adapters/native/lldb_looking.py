@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Frames
-from ..rows import Row, clipped
+from ..rows import Row, clipped, has_failed
 from .looking import ERROR_LIMIT, Frame, Inside, Looking
 from .talking import GRACE
 
@@ -193,7 +193,7 @@ class LldbLooking(Looking):
         self, frame: int, expression: str, value: str, limit: int, timeout: float
     ) -> dict[str, Any]:
         before = await self._evaluated(frame, self._frame(frame), expression, limit, timeout)
-        if before.get("error") or before.get("syntax_error") or before.get("timed_out"):
+        if has_failed(before):
             return before | {"part": "expression"}
         old = {"value": before["result"], "type": before["type"]}
         return await self._assigned(frame, None, expression, f"({expression})", old, value, limit, timeout)
@@ -216,11 +216,11 @@ class LldbLooking(Looking):
             done = done if cast.get("error") else cast
         if done.get("error") or done.get("syntax_error"):
             alone = await self._evaluated(frame, place, f"({value})", limit, timeout)
-            if alone.get("error") or alone.get("syntax_error") or alone.get("timed_out"):
+            if has_failed(alone):
                 return alone | {"part": "value"}
             if inside is not None and await self._set_raw(inside, name, alone["result"]):
                 done = {}
-        if done.get("error") or done.get("syntax_error") or done.get("timed_out"):
+        if has_failed(done):
             return done | {"part": "value"}
         now = await self._read_value(frame, place, target, limit, timeout)
         made = {"name": name, "value": now.pop("result", value), **now}

@@ -19,6 +19,7 @@ from ..rows import (
     VALUE_LIMIT,
     Row,
     as_result,
+    has_failed,
     paged,
     row,
     selected,
@@ -331,7 +332,7 @@ class Looking(Talking, FilesOnly):
     ) -> dict[str, Any]:
         place = self._frame(frame)
         before = await self._evaluated(frame, place, expression, limit, timeout)
-        if before.get("error") or before.get("syntax_error") or before.get("timed_out"):
+        if has_failed(before):
             return before | {"part": "expression"}
         arguments = {"expression": expression, "value": value, "frameId": place.id}
         before = {"value": before["result"], "type": before["type"]}

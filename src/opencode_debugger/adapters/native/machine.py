@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Bound, DataBreakpoint
+from ..rows import complaint
 from ..rules import Count
 from .ending import Ending
 from .stopping import FROM_CORE
@@ -52,7 +53,7 @@ class Machine(Ending):
 
     async def _asked(self, frame: int, expression: str) -> dict[str, Any]:
         answer = await self._evaluated(frame, self._frame(frame), expression, LIMIT, self._timeout)
-        problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+        problem = complaint(answer)
         if problem or answer.get("timed_out"):
             raise RelayError("EVALUATE_ERROR", f"{problem or 'It took too long'}", expression=expression[:1000])
         return answer

@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import RelayError
 from ..base import Asked, Frames, Go, StopEvent
 from ..journeys import Journey
+from ..rows import complaint
 from ..rules import Rule, formatted
 from .looking import MOST_FRAMES, VALUES, Looking
 from .marks import CATCH, VISIT
@@ -142,7 +143,7 @@ class Stopping(Looking):
     async def _problem_with(self, frame: int, condition: str) -> str | None:
         """Debuggers stop where a condition fails; they do not say so."""
         answer = await self._evaluated(frame, self._frame(frame), condition, 100, self._timeout)
-        problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+        problem = complaint(answer)
         return str(problem) if problem else None
 
     async def _message(self, frame: int, rule: Rule) -> str:
@@ -152,7 +153,7 @@ class Stopping(Looking):
     async def _logged(self, frame: int, part: list[Any]) -> str:
         """One expression of a log message; one that fails leaves the rest whole."""
         answer = await self._evaluated(frame, self._frame(frame), part[0], LONGEST_LOG, VALUES)
-        problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+        problem = complaint(answer)
         if problem or answer.get("timed_out"):
             return f"<{problem or 'timed out'}>"
         return formatted(answer["result"], "".join(each for each in part[2] if isinstance(each, str)))
@@ -179,7 +180,7 @@ class Stopping(Looking):
     async def _look_ahead(self, journey: Journey, until: str, thread_id: int) -> None:
         frames = await self._stack(thread_id, 1)
         answer = await self._evaluated(frames[0]["id"], self._frame(frames[0]["id"]), until, 100, self._timeout)
-        problem = (answer.get("syntax_error") or {}).get("message") or answer.get("error")
+        problem = complaint(answer)
         if problem and not self._is_unknown_name(problem):
             journey.error = problem
         elif answer.get("timed_out"):
