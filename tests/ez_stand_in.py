@@ -4,7 +4,8 @@
 It does what recordings of that debugger show, deviations from the protocol's document included: `stopped` before any
 command (the first line has run by then), the program's output raw between the JSON lines, no `output` and no `exited`,
 stacks of call sites without the current place, nothing shown of main, functions among the variables, breakpoint id 1,
-no evaluation, breakpoints that are not seen in calls which are stepped over, a crash or a hang after `terminate`.
+maps in another order each time, no evaluation, one stdin for commands and for the program's input, breakpoints that are
+not seen in calls which are stepped over, a crash or a hang after `terminate`.
 
 EZ_STAND_IN in its environment changes it, words with blanks between:
     document            as the document says, in all of the above
@@ -15,12 +16,15 @@ EZ_STAND_IN in its environment changes it, words with blanks between:
     dies=COMMAND        ends in the middle of the answer
     halves=SECONDS      writes each message in two parts, with a pause between them
     garbage             lines that look like messages and are none come with each message
+    locks=NUMBER        locks up when it is told of more breakpoints than that while the program runs
+    notes=FILE          writes there what it is asked to evaluate
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import json
 import os
 import queue
@@ -80,7 +84,8 @@ class Function:
 
 FORMS: list[tuple[str, str]] = [
     ("skip", r"(?:import|using)\b.*"),
-    ("do", r"do (?P<name>\w+)\((?P<value>.*?)\)(?: *-> *\w+)? *\{"),
+    ("type", r"const \w+ (?:struct|enum) *\{"),
+    ("do", r"(?:private )?do (?P<name>\w+)\((?P<value>.*?)\)(?: *-> *\w+)? *\{"),
     ("let", r"(?:temp|const) (?P<name>\w+)(?: +[\w\[\]]+)? *= *(?P<value>.+)"),
     ("or", r"\} *or (?P<value>.+?) *\{"),
     ("otherwise", r"\} *otherwise *\{"),
@@ -93,6 +98,8 @@ FORMS: list[tuple[str, str]] = [
     ("call", r"(?P<value>\w+ *\(.*\))"),
     ("end", r"\}"),
 ]
+ONE_LINE = re.compile(r"((?:private )?do .*?\{)(.*)(\})\s*")
+"""A function that begins and ends on the same line."""
 STRING = re.compile(r'("(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\')')
 WORDS = [(r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " not "), (r"\btrue\b", "True"), (r"\bfalse\b", "False")]
 WORDS += [(r"\bnil\b", "None")]
@@ -115,9 +122,21 @@ def expression(text: str) -> ast.expr:
     return tree
 
 
+def uncommented(line: str) -> str:
+    parts = STRING.split(line)
+    for index in range(0, len(parts), 2):
+        if "//" in parts[index]:
+            return "".join(parts[:index]) + parts[index].partition("//")[0]
+    return line
+
+
 class Reader:
     def __init__(self, text: str) -> None:
-        self._lines = [(number, line) for number, line in enumerate(text.splitlines(), 1)]
+        text = re.sub(r"/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found[0]), text, flags=re.DOTALL)
+        self._lines: list[tuple[int, str]] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            whole = ONE_LINE.fullmatch(uncommented(line))
+            self._lines += [(number, part) for part in (whole.groups() if whole else [line])]
         self.functions: dict[str, Function] = {}
 
     def block(self, is_outermost: bool = False) -> tuple[list[Statement], str, ast.expr | None]:
@@ -125,7 +144,7 @@ class Reader:
         found: list[Statement] = []
         while self._lines:
             number, line = self._lines.pop(0)
-            text = re.sub(r" *//.*", "", line).strip()
+            text = uncommented(line).strip()
             if not text:
                 continue
             kind, parts = self._form(text, number)
@@ -139,6 +158,9 @@ class Reader:
             if kind == "do":
                 parameters = [each.split()[0] for each in parts["value"].split(",") if each.strip()]
                 self.functions[made.name] = Function(made.name, parameters, self.block()[0])
+            elif kind == "type":
+                while self._lines.pop(0)[1].strip() != "}":
+                    pass
             elif kind == "if":
                 self._choices(made)
                 found.append(made)
@@ -175,6 +197,18 @@ def type_name(value: Any) -> str:
     return next((name for kind, name in kinds if isinstance(value, kind)), "NIL")
 
 
+TURNS = itertools.count()
+
+
+def shuffled(names: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """In another order each time, as Go has its maps."""
+    if DOCUMENT or not names:
+        return list(names.items())
+    listed = list(names.items())
+    turn = next(TURNS) % len(listed)
+    return listed[turn:] + listed[:turn]
+
+
 def shown(value: Any) -> str:
     match type_name(value):
         case "STRING":
@@ -184,9 +218,9 @@ def shown(value: Any) -> str:
         case "ARRAY":
             return "{" + ", ".join(shown(each) for each in value) + "}"
         case "STRUCT":
-            return "{" + ", ".join(f"{name}: {shown(each)}" for name, each in sorted(value.items())) + "}"
+            return "{" + ", ".join(f"{name}: {shown(each)}" for name, each in shuffled(value)) + "}"
         case "MAP":
-            return "{" + ", ".join(f"{shown(name)}: {shown(each)}" for name, each in value.items()) + "}"
+            return "{" + ", ".join(f"{shown(name)}: {shown(each)}" for name, each in shuffled(value)) + "}"
         case "FUNCTION":
             return "function"
         case "NIL":
@@ -343,8 +377,12 @@ class Interpreter:
                 return os.write(2, " ".join(map(printed, arguments)).encode() + b"\n") and None
             case "flood":
                 return self._flood(arguments[0])
-            case "input":  # the protocol has its stdin: nothing ever comes
-                threading.Event().wait()
+            case "input":
+                return self._debugger.read_input()
+            case "await_file":
+                while not os.path.exists(arguments[0]):
+                    time.sleep(0.002)
+                return None
             case "exit":
                 self._debugger.ended(arguments[0])
             case "sleep":
@@ -380,6 +418,11 @@ class Debugger:
         self._breakpoints: dict[tuple[str, int], int] = {}
         self._go: queue.Queue[None] = queue.Queue(maxsize=1)
         """one go at a time is kept, the others are lost"""
+        self._left = int(WISHES.get("locks", 0))
+        self._is_locked = False
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._is_reading = False
+        """the program waits for a line of its input"""
         self._writing = threading.Lock()
         self._is_paused = False
         self._is_initialized = self._is_started = False
@@ -443,6 +486,8 @@ class Debugger:
     def before(self, statement: Statement) -> None:
         if threading.current_thread() is threading.main_thread():
             return  # somebody evaluates a call
+        if self._is_locked:
+            threading.Event().wait()
         depth = len(self._interpreter.calls)
         if (self._mode == "stepOver" and depth > self._depth) or (self._mode == "stepOut" and depth >= self._depth):
             return
@@ -482,11 +527,19 @@ class Debugger:
         assert statement is not None
         return {"file": self._path, "line": statement.line, "column": statement.column}
 
+    def read_input(self) -> str:
+        """It has no input of its own: the next command is taken for it."""
+        self._is_reading = True
+        return self._lines.get().decode().rstrip("\n")
+
     # What it is told.
 
     def listen(self) -> None:
         while line := sys.stdin.buffer.readline():
-            if self._told(line):
+            if self._is_reading:
+                self._is_reading = False
+                self._lines.put(line)
+            elif self._told(line):
                 break
         self._left_alone()
 
@@ -556,6 +609,11 @@ class Debugger:
         file, line = params.get("file", ""), params.get("line", 0)
         line = line if isinstance(line, int) else 0
         id = len(self._breakpoints) + 1 if DOCUMENT else 1
+        if "locks" in WISHES and not self._is_paused:
+            self._left -= 1
+            self._is_locked = self._left < 0
+        if self._is_locked:
+            threading.Event().wait()
         self._breakpoints[file, line] = id
         self.say("breakpointSet", "setBreakpoint", file=file, line=line, id=id)
 
@@ -572,7 +630,7 @@ class Debugger:
             names = calls[-1 - index].names
         elif 0 <= index < len(calls) - 1:
             names = self._interpreter.names(calls[-1 - index])
-        rows = [{"name": name, "value": shown(each), "type": type_name(each)} for name, each in names.items()]
+        rows = [{"name": name, "value": shown(each), "type": type_name(each)} for name, each in shuffled(names)]
         self.say("variables", "getVariables", frameIndex=index, variables=rows)
 
     def _do_getStackTrace(self, params: dict[str, Any]) -> None:
@@ -588,6 +646,9 @@ class Debugger:
 
     def _do_evaluate(self, params: dict[str, Any]) -> None:
         text = params.get("expression", "")
+        if "notes" in WISHES:
+            with open(WISHES["notes"], "a") as notes:
+                notes.write(text + "\n")
         if not DOCUMENT:
             self.say("error", "evaluate", message="Expression evaluation not yet implemented")
             return
@@ -629,7 +690,11 @@ def main() -> None:
             raise BadProgram("there is no main")
     except OSError as error:
         sys.exit(f"Error reading file: open {path}: {(error.strerror or '').lower()}")
-    except BadProgram:
+    except BadProgram as problem:
+        if sys.argv[1] == "check":
+            line = re.sub(r"line (\d+).*", r"\1", str(problem))
+            print(f"\x1b[31merror[E2001]\x1b[0m: unexpected token\n  --> {path}:{line}:5\n")
+            sys.exit(1)
         sys.exit("Parse errors in file")
     debugger = Debugger(path)
     interpreter = Interpreter(program, reader.functions, debugger)

@@ -267,6 +267,34 @@ def test_values_of_all_kinds_and_frames_of_a_recursion(session: Session, values:
     assert [session.locals(frame).get("n") for frame in range(4)] == ["1", "2", "3", None]
 
 
+def test_what_comes_in_another_order_each_time_is_shown_in_one(session: Session, program: Write) -> None:
+    path = program(
+        """
+        do show(m map, p Person) {
+            temp a int = 1  // @first
+            a = 2
+            a = 3  // @last
+        }
+        do main() {
+            temp i int = 0
+            show({"b": 1, "a": 2, "c": {10: 1, 9: 2}}, Person(name="Bob", age=3, cars=Cars(new=1, old=2)))
+        }
+        """,
+        "order.ez",
+    )
+    session.break_at(path, "first")
+    launch(session, path)
+    shown = {"m": '{"a": 2, "b": 1, "c": {9: 2, 10: 1}}', "p": '{age: 3, cars: {new: 1, old: 2}, name: "Bob"}'}
+    for _ in range(3):
+        rows = session.get("/frames/0/variables")["variables"]
+        assert [row["name"] for row in rows] == sorted(row["name"] for row in rows)
+        assert {row["name"]: row["value"] for row in rows if row["name"] in shown} == shown
+    session.step("over")
+    stop = session.step("over")
+    assert [row["name"] for row in stop["changes"]] == ["a"]
+    assert session.evaluate('m["c"]')["result"] == "{9: 2, 10: 1}"
+
+
 def test_the_debugger_evaluates_where_it_can(session: Session, values: Path) -> None:
     session.break_at(values, "one")
     launch(session, values, "document")
@@ -287,6 +315,8 @@ def test_output_is_what_the_program_wrote_byte_by_byte(session: Session, program
         "temp x int = 1  // @stop",
         'println(\'{"type":"event","event":"nonsense","data":{}}\')',
         'println(\'{"type":"event","event":"stopped","data":{"location":7}}\')',
+        'println(\'{"type":"event","event":"exited","data":{"exitCode":0}}\')',
+        'println(\'{"type":"event","event":"terminated","data":{}}\')',
         'println(\'{"type":"event"\')',
         'println("grüße")',
         'eprintln("to stderr")',
@@ -302,7 +332,8 @@ def test_output_is_what_the_program_wrote_byte_by_byte(session: Session, program
     end = session.resume()
     expected = (
         'plain\nno newline, then a stop {"type":"event","event":"nonsense","data":{}}\n'
-        '{"type":"event","event":"stopped","data":{"location":7}}\n{"type":"event"\ngrüße\n{"type":'
+        '{"type":"event","event":"stopped","data":{"location":7}}\n{"type":"event","event":"exited","data":{"exitCode":0}}\n'
+        '{"type":"event","event":"terminated","data":{}}\n{"type":"event"\ngrüße\n{"type":'
     )
     assert session.output() == expected
     assert session.output("stderr") == "to stderr\n"
@@ -380,6 +411,28 @@ def test_a_running_program_is_paused_by_a_debugger_that_knows_no_pause(
     assert session.resume(wait=0.2)["status"] == "running"
 
 
+def test_a_pause_takes_few_breakpoints_and_says_when_they_lock_the_debugger_up(
+    session: Session, program: Write
+) -> None:
+    """Each that is set while the program runs may be the one too many."""
+    text = "do many(a int) {\n" + "    a += 1\n" * 300 + "}\n"
+    text += "do main() {\n    temp i int = 0\n    as_long_as true {\n"
+    text += "        i += 1  // @loop\n        sleep(0.001)\n    }\n}\n"
+    path = program(text, "long.ez")
+    assert launch(session, path, "locks=1", wait=0.1)["status"] == "running"
+    stop = session.post("/pause", {"wait": 10})
+    assert (stop["stop_reason"], here(stop)) == ("pause", ("main", line_of(path, "loop")))
+
+    assert session.resume(wait=0.1)["status"] == "running"
+    error = refusal(502, "DEBUGPY_ERROR", session.post, "/pause", {"wait": 10})
+    assert "The debugger is locked up" in error.message
+    assert "restart" in error.details["suggestion"]
+    for again in (lambda: session.post("/pause"), lambda: session.break_at(path, "loop")):
+        assert "The debugger is locked up" in refusal(502, "DEBUGPY_ERROR", again).message
+    assert "The debugger is locked up" in session.output("console")
+    assert session.post("/terminate")["status"] == "terminated"
+
+
 @pytest.mark.parametrize("how", ["crash", "hang", "ignore", "clean"])
 def test_the_program_ends_however_its_debugger_takes_it(session: Session, tour: Path, how: str) -> None:
     session.break_at(tour, "added")
@@ -422,7 +475,8 @@ def test_what_the_debugger_cannot_do_is_refused_with_what_to_do_instead(session:
 def test_launches_that_cannot_be(session: Session, program: Write, tour: Path) -> None:
     broken = program("do main() {\n    this is no statement\n}\n", "broken.ez")
     error = refusal(400, "LAUNCH_SYNTAX_ERROR", launch, session, broken)
-    assert (error.message, error.details["file"]) == ("Parse errors in file", str(broken))
+    assert error.message == f"Parse errors in file: unexpected token ({broken}:2:5)"
+    assert (error.details["file"], error.details["line"], error.details["offset"]) == (str(broken), 2, 5)
     refusal(400, "LAUNCH_FAILED", session.launch, tour, debugger_path="/nowhere/ez")
     refusal(400, "LAUNCH_FAILED", session.launch, tour, debugger_path=str(tour))
     refusal(400, "LAUNCH_SCRIPT_NOT_FOUND", launch, session, tour.with_name("missing.ez"))
@@ -441,6 +495,45 @@ def test_lines_without_code_have_no_breakpoints(session: Session, tour: Path) ->
         assert (bp["verified"], bp["message"]) == (False, f"No executable code at line {line}")
         assert bp["suggestion"]["line"] in (line_of(tour, "sum"), line_of(tour, "first"))
     refusal(400, "BREAKPOINT_INVALID_LINE", session.break_at, tour, 400)
+
+
+def test_one_line_functions_stop_and_bodies_of_types_have_no_breakpoints(session: Session, program: Write) -> None:
+    path = program(
+        """
+        const Person struct {  // @struct
+            name string  // @field
+        }
+        const Color enum {
+            RED  // @member
+        }
+        do one() -> int { return 1 }  // @one
+        do none() {}  // @none
+        private do next(a int) -> int {  // @private
+            return a + 1  // @next
+        }
+        do main() {
+            temp a int = 0
+            temp m map = {"//": 1, "{": 2}
+            /* a */ a += one()  // @commented
+            none()
+            next(a)  // @last
+        }
+        """,
+        "lines.ez",
+    )
+    for mark in ("struct", "field", "member", "none", "private"):
+        (bp,) = session.break_at(path, mark)
+        assert bp["message"].startswith("No executable code"), mark
+    session.delete("/breakpoints")
+    session.break_at(path, "commented", "last")
+    one = session.post("/breakpoints", {"function": "one"})
+    session.post("/breakpoints", {"function": "none"})
+    assert here(launch(session, path)) == ("main", line_of(path, "commented"))
+    stop = session.resume()
+    assert (here(stop), stop["hit_breakpoint_ids"]) == (("one", line_of(path, "one")), [one["breakpoint_id"]])
+    assert here(session.resume()) == ("main", line_of(path, "last"))
+    session.post("/breakpoints", {"function": "next"})
+    assert here(session.resume()) == ("next", line_of(path, "next"))
 
 
 # Debuggers that misbehave.
@@ -532,12 +625,65 @@ def test_the_debugger_of_the_settings_is_shown_and_used(hasty: Api, api: Api, to
 
 
 def test_a_program_waits_for_input_that_cannot_come_until_it_is_ended(session: Session, program: Write) -> None:
-    path = program('do main() {\n    temp a int = 1\n    print("name? ")\n    temp n string = input()\n}\n', "inp.ez")
-    assert launch(session, path, wait=0.3)["status"] == "running"
+    path = program(
+        """
+        do main() {
+            temp a int = 1
+            print("name? ")
+            temp n string = input()
+            println("hello ", n)  // @hello
+        }
+        """,
+        "inp.ez",
+    )
+    assert launch(session, path, wait=0.1)["status"] == "running"
     session.wait_for_output("name? ")
+    error = refusal(400, "NOT_SUPPORTED", session.post, "/pause", {"wait": 10})
+    assert "it may be reading its standard input" in error.message
+    (bp,) = session.break_at(path, "hello")
+    assert (bp["verified"], "told when the program stops next" in bp["message"]) == (False, True)
     with meanwhile(session, lambda other: other.get("/report", wait=20)) as report:
         session.post("/terminate")
         assert report.result(20)["status"] == "terminated"
+    assert session.output() == "name? ", "nothing that we sent was read by the program"
+
+
+def test_breakpoints_of_a_program_that_may_read_are_told_to_its_debugger_at_the_next_stop(
+    session: Session, program: Write, tmp_path: Path
+) -> None:
+    (tmp_path / "lib.ez").write_text("do ask() -> string {\n    return input()\n}\n")
+    path = program(
+        f"""
+        import "./lib"
+        do main() {{
+            temp a int = 1
+            await_file("{tmp_path}/go")
+            a = 2  // @gone
+            a = 3  // @stop
+            a = 4
+            a = 5  // @new
+        }}
+        """,
+        "may.ez",
+    )
+    (gone, _) = session.break_at(path, "gone", "stop")
+    assert launch(session, path, wait=0.1)["status"] == "running"
+    session.delete(f"/breakpoints/{gone['id']}")
+    (new,) = session.break_at(path, "new")
+    assert not new["verified"]
+    (tmp_path / "go").touch()
+    assert here(session.get("/report", wait=20)) == ("main", line_of(path, "stop"))
+    assert all(bp["verified"] for bp in session.get("/breakpoints")["breakpoints"])
+    stop = session.resume()
+    assert (stop["hit_breakpoint_ids"], here(stop)[1]) == ([new["id"]], line_of(path, "new"))
+
+
+def test_a_program_that_reads_in_its_first_line_is_refused_before_it_reads_what_we_say(
+    session: Session, program: Write
+) -> None:
+    path = program("do main() {\n    temp n string = input()\n    println(n)\n}\n", "first.ez")
+    assert "Line 2 is the first" in refusal(400, "NOT_SUPPORTED", launch, session, path).message
+    assert session.output() == ""
 
 
 # Our own debugger as the other side.

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -234,6 +235,43 @@ def test_signals_end_it_cleanly(number: int, program: Write) -> None:
         assert ide.errors() == ""
 
 
+def test_a_signal_in_the_first_moments_is_told_too(path: Path) -> None:
+    """It sends itself one before it has set up anything."""
+    code = "import os, signal, sys\nimport opencode_debugger.stdio.server as server\nlimits = server.limits\n"
+    code += "server.limits = lambda: os.kill(os.getpid(), signal.SIGTERM) or limits()\n"
+    code += "from opencode_debugger.cli.debugserver import debugserver\nsys.exit(debugserver(sys.argv[1], []))\n"
+    command, env = [sys.executable, "-c", code, str(path)], {**os.environ, RUN_MARKER: RUN_ID}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.read())["event"] == "terminated"
+        assert process.wait(SECONDS) == 0
+
+
+def test_nothing_that_comes_behind_terminate_is_carried_out(path: Path) -> None:
+    with Ide.of(path) as ide:
+        ide.send("start")
+        ide.stopped("entry", 1)
+        names = ["terminate", "getStackTrace", "continue", "terminate"]
+        ide.write("".join(f'{{"type":"command","command":"{name}","params":{{}}}}\n' for name in names))
+        assert ide.expect("terminated") == {}
+        assert ide.line() is None
+        assert ide.ends() == 0
+
+
+@pytest.mark.parametrize("end", ["terminate", "end of input"])
+def test_an_end_does_not_wait_for_a_step_that_has_only_begun(end: str, program: Write) -> None:
+    path = program("import time\ntime.sleep(1000)\n")
+    with Ide.of(path) as ide:
+        ide.send("setBreakpoint", file=str(path), line=2)
+        ide.send("start")
+        ide.stopped("breakpoint", 2)
+        names = ["stepOver", "getVariables", *(["terminate"] if end == "terminate" else [])]
+        ide.write("".join(f'{{"type":"command","command":"{name}","params":{{}}}}\n' for name in names))
+        if end == "end of input":
+            ide.close_input()
+        assert ide.process.wait(4) == 0
+
+
 CHILD = """
 import os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
@@ -291,6 +329,22 @@ def test_a_client_that_does_not_read_holds_up_nothing(program: Write) -> None:
         assert "were not read in time" in event["data"]["message"]
 
 
+def test_long_lines_reach_a_client_in_one_piece(program: Write) -> None:
+    """Some take each piece that they read for whole lines."""
+    path = program("for n in range(20):\n    print('x' * 300_000, 'é' * 300_000)\n")
+    with Ide.of(path) as ide:
+        assert ide.process.stdout is not None
+        ide.send("start", stopOnEntry=False)
+        text, ended = "", False
+        while not ended:
+            piece = os.read(ide.process.stdout.fileno(), 4 * 1024 * 1024)
+            for line in piece.decode().splitlines():
+                event = json.loads(line)
+                text += event["data"].get("text", "")
+                ended = ended or event["event"] == "exited"
+        assert text == ("x" * 300_000 + " " + "é" * 300_000 + "\n") * 20
+
+
 def test_commands_may_come_from_a_file(path: Path, tmp_path: Path) -> None:
     """They are carried out, and with the last the program ends."""
     names = ["initialize", "start", "stepOver", "getVariables"]
@@ -312,6 +366,20 @@ def test_whoever_starts_it_without_some_of_its_streams_finds_it_ended(closing: s
     env = {**os.environ, RUN_MARKER: RUN_ID}
     done = subprocess.run(command, input=b"", capture_output=True, timeout=SECONDS, env=env)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_file_that_cannot_be_read_ends_it_at_once(tmp_path: Path) -> None:
+    """Its input stays open: an IDE that tries it out sends nothing, and waits."""
+    for file, why in ((tmp_path / "nothing.py", "no such file or directory"), (tmp_path, "not a file")):
+        command = [*COMMAND, "debugserver", str(file)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=-1, stderr=-1) as process:
+            assert process.wait(SECONDS) == 1
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.read() == b""
+            said = process.stderr.read().decode()
+        assert f"Error reading file: open {file}: {why}" in said
+        assert said.count("\n") == 1
 
 
 def test_a_setting_that_cannot_be_used_is_told_on_stderr(path: Path) -> None:

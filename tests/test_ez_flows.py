@@ -269,7 +269,7 @@ def test_a_syntax_error_is_told_and_may_be_corrected(program: Write) -> None:
         ide.send("start")
         error = ide.expect("error", command="start")
         assert error["location"] == {"file": str(path), "line": 2, "column": 5}
-        assert error["message"] == "SyntaxError: invalid syntax"
+        assert error["message"] == f"SyntaxError: invalid syntax ({path}:2:5)", "some IDEs show nothing else"
         path.write_text("x = 1\ny = 2\n")
         ide.send("start")
         ide.expect("started")
@@ -279,7 +279,7 @@ def test_a_syntax_error_is_told_and_may_be_corrected(program: Write) -> None:
 def test_a_program_in_another_language_is_told_to_have_been_read_as_something_else(program: Write) -> None:
     path = program("echo hello\n", "hello.sh")
     with Ide.of(path) as ide:
-        ide.refused("start", "SyntaxError: invalid syntax. hello.sh was read as Python")
+        ide.refused("start", f"SyntaxError: invalid syntax ({path}:1:6). hello.sh was read as Python")
     broken = program("do main( {\n", "broken.ez")
     stand_in = str(Path(__file__).parent / "ez_stand_in.py")
     with Ide.of(broken, env={"OPENCODE_DEBUG_EZ_PATH": stand_in}) as ide:
@@ -298,6 +298,46 @@ def test_arguments_and_working_folder_reach_the_program(program: Write, tmp_path
         ide.send("continue")
         ide.until("exited", exitCode=0)
         assert ide.text == f"['a b', '-c'] {tmp_path} True\n"
+
+
+def test_a_plain_client_stays_in_its_files_and_hears_that_the_program_waits_for_input(program: Write) -> None:
+    path = program(
+        """
+        import json
+        def twice(pair):  # @called
+            return pair * 2  # @hook
+        x = json.loads('[1]', parse_int=twice)  # @call
+        y = json.dumps(x)  # @dumps
+        name = input("name? ")  # @input
+        """
+    )
+    with Ide.of(path) as ide:
+        ide.send("setBreakpoint", file=str(path), line=line_of(path, "call"))
+        ide.send("start")
+        ide.stopped("breakpoint", line_of(path, "call"))
+        lines = []
+        while not lines or lines[-1] != line_of(path, "input"):
+            ide.send("stepInto")
+            place = ide.until("stopped")["location"]
+            assert place["file"] == str(path)
+            lines.append(place["line"])
+        assert line_of(path, "hook") in lines
+        ide.send("stepInto")
+        assert "waits for its standard input" in ide.until("error")["message"]
+        assert ide.text == "name? "
+        ide.send("input", text="Zoe\n")
+        ide.extended = True
+        ide.until("exited", exitCode=0)
+
+
+def test_a_plain_client_with_a_breakpoint_in_a_library_stops_there(program: Write) -> None:
+    path = program("import json\nx = json.loads('[1]')\n")
+    text = Path(json.__file__).read_text().splitlines()
+    line = next(number for number, each in enumerate(text, 1) if "_default_decoder.decode(s)" in each)
+    with Ide.of(path) as ide:
+        ide.send("setBreakpoint", file=json.__file__, line=line)
+        ide.send("start")
+        assert ide.stopped("breakpoint", line)["location"]["file"] == json.__file__
 
 
 def test_the_stdio_command_debugs_what_the_client_names(program: Write) -> None:

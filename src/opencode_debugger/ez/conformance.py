@@ -9,10 +9,10 @@ from typing import Any
 
 from .driving import Driven, Event, Silence
 from .protocol import CAPABILITIES
-from .sheet import DEVIATES, UNKNOWN, Result, Sheet
+from .sheet import UNKNOWN, Result, Sheet
 
-SILENT = 0.3
-"""Seconds in which nothing is to come before the first command."""
+SILENT = 1.0
+"""Seconds after which nothing more is taken to come that was not asked for."""
 LONG = 8 * 1024 * 1024
 STEPS = 12
 """Steps in which the program is looked at."""
@@ -60,11 +60,13 @@ class Conformance:
         self._functions: set[str] = set()
         self._source = file
         """where they are: of a compiled program, not the file that is debugged"""
+        self._unasked = 0
+        """stops that come before anybody asked for one: at some moment, so each check waits for them"""
 
     def run(self) -> list[Result]:
-        for check in (self._stepping, self._breakpoints, self._errors, self._long, self._fails, self._pipelined):
+        for check in (self._quiet, self._stepping, self._breakpoints, self._errors, self._long, self._fails):
             self._try(check)
-        for check in (self._terminate, self._end_of_input, self._capabilities):
+        for check in (self._pipelined, self._terminate, self._end_of_input, self._capabilities):
             self._try(check)
         if self._sheet.outcome("shapes") == UNKNOWN:
             self._sheet.judge("shapes", True)
@@ -89,11 +91,21 @@ class Conformance:
             for problem in debugger.problems[:1]:
                 self._sheet.judge("shapes", False, problem)
 
+    def _quiet(self) -> None:
+        with self._debugger() as debugger:
+            self._sheet.expect("initialize")
+            debugger.send("initialize", file=self._file)
+            *heard, _ = debugger.until("initialized", "error")
+            with suppress(Silence):
+                while True:
+                    heard.append(debugger.next(patience=SILENT))
+            self._sheet.judge("quiet", not heard, f"it sends {heard[0]['event']}" if heard else "")
+            self._unasked = _stops(heard)
+
     # The document's flows.
 
     def _stepping(self) -> None:
         with self._debugger() as debugger:
-            self._be_quiet(debugger)
             self._begin(debugger, workingDir=os.path.dirname(self._file))
             self._sheet.expect("start")
             debugger.send("start")
@@ -109,22 +121,23 @@ class Conformance:
             finally:
                 self._judge_end_of_program(debugger)
 
-    def _be_quiet(self, debugger: Driven) -> None:
-        with suppress(Silence):
-            first = debugger.next(patience=SILENT)
-            self._sheet.judge("quiet", False, f"it sends {first['event']}")
-
     def _begin(self, debugger: Driven, file: str | None = None, **params: str) -> None:
         self._sheet.expect("initialize")
         debugger.send("initialize", file=file or self._file, **params)
         *before, answer = debugger.until("initialized", "error")
-        self._sheet.judge("quiet", not before, f"it sends {before[0]['event']}" if before else "")
         is_right = answer["data"].get("file") == (file or self._file)
         self._sheet.judge("initialize", is_right, f"it sends {answer['event']}: {answer['data']}")
+        self._pass_over_unasked(debugger, before)
+
+    def _pass_over_unasked(self, debugger: Driven, heard: list[Event]) -> None:
+        for _ in range(self._unasked - _stops(heard)):
+            debugger.next("stopped")
 
     def _steps(self, debugger: Driven, stop: Event) -> bool:
         """Steps until a variable has changed and a function has been left; whether there is more to come."""
-        values, _ = self._look(debugger)
+        before: dict[str, str] | None = None
+        """the values that what is told of a stop is held against; it is told when the next comes, at the latest"""
+        values = self._look(debugger)
         bottom = depth = self._depth(debugger, None)
         has_changed = False
         for number in range(STEPS):
@@ -139,14 +152,16 @@ class Conformance:
                     self._sheet.forget()
                     return False  # it has ended, without a word
                 raise
+            updates = debugger.taken("variableUpdate")
+            has_changed |= bool(updates)
+            if before is not None:
+                self._judge_updates(before, updates)
             if stop["event"] == "exited":
                 return False
             self._sheet.judge(kind, _reason(stop) == "step", f"the reason is {_reason(stop)}")
-            before, (values, updates) = values, self._look(debugger)
-            has_changed |= bool(updates)
+            last, values = values, self._look(debugger)
             left, depth = depth, self._depth(debugger, stop)
-            if left == depth:  # else the names belong to another function
-                self._judge_updates(before, updates)
+            before = last if left == depth else None  # else the names belong to another function
             self._evaluate(debugger, values)
             if has_changed and left > bottom >= depth:
                 break
@@ -160,18 +175,17 @@ class Conformance:
         if place.get("file") == self._source and isinstance(place.get("line"), int):
             self._lines.append(place["line"])
 
-    def _look(self, debugger: Driven) -> tuple[dict[str, str], list[Event]]:
-        """The variables, and the updates that came before them."""
+    def _look(self, debugger: Driven) -> dict[str, str]:
+        """The variables."""
         self._sheet.expect("variables")
         debugger.send("getVariables", frameIndex=0)
-        *before, answer = debugger.until("variables", "error")
+        answer = debugger.next("variables", "error")
         self._sheet.judge("variables", answer["event"] == "variables", f"it sends {answer['data']}")
         rows = _rows(answer, "variables")
         functions = [str(row.get("name")) for row in rows if str(row.get("type")).lower() == "function"]
         self._sheet.judge("functions", not functions, ", ".join(functions))
-        updates = [event for event in before if event["event"] == "variableUpdate"]
         self._functions.update(functions)
-        return {str(row.get("name")): str(row.get("value")) for row in rows}, updates
+        return {str(row.get("name")): str(row.get("value")) for row in rows}
 
     def _judge_updates(self, before: dict[str, str], updates: list[Event]) -> None:
         told = [(event["data"].get("name"), event["data"].get("value")) for event in updates]
@@ -258,10 +272,11 @@ class Conformance:
 
     def _errors(self) -> None:
         with self._debugger() as debugger:
+            self._pass_over_unasked(debugger, [])
             for key, line in ERRORS:
                 self._sheet.expect(key)
                 debugger.write(line.replace(b"%b", os.fsencode(self._file)))
-                answer = self._after_stops(debugger)
+                answer = debugger.next()
                 said = f"it sends {answer['event']}"
                 is_right = answer["event"] == "error"
                 if key == "early" and is_right:
@@ -272,16 +287,6 @@ class Conformance:
             debugger.send("initialize", file=self._file)
             answer = debugger.next("initialized", "error")
             self._sheet.judge("after", answer["event"] == "initialized", f"{answer['data']}")
-
-    def _after_stops(self, debugger: Driven) -> Event:
-        """What answers, if it is one that stops before anybody asked it to."""
-        answer = debugger.next()
-        while answer["event"] == "stopped" and self._sheet.outcome("quiet") == DEVIATES:
-            try:
-                answer = debugger.next(patience=1)
-            except Silence:
-                break
-        return answer
 
     def _long(self) -> None:
         with self._debugger() as debugger:
@@ -358,6 +363,10 @@ class Conformance:
 def _place(stop: Event) -> dict[str, Any]:
     place = stop["data"].get("location")
     return place if isinstance(place, dict) else {}
+
+
+def _stops(heard: list[Event]) -> int:
+    return sum(event["event"] == "stopped" for event in heard)
 
 
 def _rows(event: Event, name: str) -> list[dict[str, Any]]:

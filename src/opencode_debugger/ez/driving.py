@@ -36,6 +36,7 @@ class Driven:
         """what is wrong with events, held against the document"""
         self._said: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._heard: dict[str, Event] = {}
+        self._taken: list[Event] = []
         self.has_closed = False
         self._process = subprocess.Popen(
             argv,
@@ -47,7 +48,8 @@ class Driven:
         )
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -111,9 +113,16 @@ class Driven:
                 raise Silence(f"no {wanted} within {self._patience:g} s") from None
             if event is None:
                 self.has_closed = True
-            elif not names or event["event"] in names:
+                break
+            self._taken.append(event)
+            if not names or event["event"] in names:
                 return event
         raise Silence(f"it closed its stdout instead of sending {wanted}")
+
+    def taken(self, name: str) -> list[Event]:
+        """Those of that name that `next` and `until` have come to since the last call, waited for or passed over."""
+        taken, self._taken = self._taken, []
+        return [event for event in taken if event["event"] == name]
 
     def until(self, *names: str) -> list[Event]:
         """All events up to one of these."""
@@ -137,5 +146,8 @@ class Driven:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        # The number of a descriptor that is closed while somebody reads from it may be the next debugger's.
+        self._listener.join(min(2.0, self._patience))
         assert self._process.stdout is not None
-        self._process.stdout.close()
+        if not self._listener.is_alive():  # else something that it started still has it
+            self._process.stdout.close()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 CONFORMS, DEVIATES, UNKNOWN = "conforms", "deviates", "not checked"
 
 ROWS: dict[str, tuple[str, str]] = {
-    "quiet": ("Communication Model", "nothing is sent before the first command"),
+    "quiet": ("Communication Model", "nothing is sent that was not asked for"),
     "initialize": ("Initialize", "`initialize` is answered by `initialized` with the file"),
     "start": ("Start Execution", "`start` is answered by `started`"),
     "entry": ("Simple Stepping Session", "without a breakpoint it then stops, with the reason `entry`"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ BACK = {"stepBack": "step_back", "reverseContinue": "reverse_continue"}
 FILTERS = {"raised": "raised", "uncaught": "uncaught", "userUnhandled": "user_unhandled"}
 EXTENSIONS = ("capabilities", "args")
 """Parameters by which a client shows that it knows more than the document."""
+PYTHON = "debugpy"
+LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python3")
 FRAMES = 10_000
 PAUSE_PATIENCE = 2.0
 ONLY_SOME = {"dataBreakpoints": "data_breakpoints", "reverse": "reverse"}
@@ -79,6 +82,8 @@ async def start(door: Door, given: Params) -> None:
             has_breakpoints = len(door.require_session().debuggee.breakpoints) > 0
             stop = not has_breakpoints if stop is None else stop
             wish = {"stop_on_entry": stop, "stop_on_exception": "uncaught", "wait": False}
+            if _stays_in_own_files(door):
+                wish["just_my_code"] = True
             warnings = (await door.call("launch", **door.launch, **wish)).get("warnings", [])
             if stop:
                 door.hold()
@@ -87,6 +92,15 @@ async def start(door: Door, given: Params) -> None:
         for warning in warnings:
             await door.tell("error", message=warning)
         await door.tell_useless()
+
+
+def _stays_in_own_files(door: Door) -> bool:
+    """Clients that know the document alone may show the line of a library in the user's file. One with a breakpoint in
+    a library wants to see it."""
+    session = door.require_session()
+    if door.is_extended or session.adapter.name != PYTHON:
+        return False
+    return not any(LIBRARY.search(bp.path or "") for bp in session.debuggee.breakpoints.all())
 
 
 async def continue_(door: Door, given: Params) -> None:

@@ -28,10 +28,15 @@ logger = logging.getLogger(__name__)
 AT_ONCE = frozenset({"pause", "input"})
 """Commands that do not wait for a step to be over."""
 LAST = "terminate"
+WIDEST = 16
+"""Bytes that a character of output may take as JSON, with room for the rest of its message."""
+LONGEST_OUTPUT = 1024 * 1024
+"""Bytes of an event with output, for a client that reads from no pipe."""
 MOST = 1000
 """Commands that may wait to be carried out; further ones wait unread."""
-STUCK, BUSY = 0.5, 5.0
-"""Seconds that an end waits for what was sent before it: for a step that goes nowhere, for a command."""
+STUCK, BUSY = 0.4, 5.0
+"""Seconds that an end waits for what was sent before it: for a step that goes nowhere; for a command, or for the first
+stop."""
 LINGER = 1.0
 """Seconds after the program's end in which commands are still answered."""
 GRACE = 0.4
@@ -53,7 +58,16 @@ END_OF_INPUT = Item(None)
 
 
 class Door:
-    def __init__(self, reading: int, writing: int, session_id: str, limits: Limits, file: str | None, args: list[str]):
+    def __init__(
+        self,
+        reading: int,
+        writing: int,
+        session_id: str,
+        limits: Limits,
+        folder: str,
+        file: str | None,
+        args: list[str],
+    ) -> None:
         self.args = args
         self.state = State.NEW
         self.is_extended = False
@@ -68,6 +82,8 @@ class Door:
         self._file = file
         self._session_id = session_id
         self._limits = limits
+        self._folder = folder
+        """for its sockets"""
         self._session: Session | None = None
         self._following: asyncio.Task[None] | None = None
         self._useless: set[int] = set()
@@ -78,7 +94,10 @@ class Door:
         self._news = asyncio.Event()
         self._is_held = False
         self._is_busy = False
-        self._progress = 0
+        self._moved = asyncio.Event()
+        """set whenever a command is begun or over, and when a step is over"""
+        self._has_last = False
+        """whether an end has been sent: what comes after it does not count"""
         self._tasks: set[asyncio.Task[None]] = set()
         self._done = asyncio.Event()
         self._writer = Writer(writing, self._done.set)
@@ -132,13 +151,14 @@ class Door:
 
     def _take(self, line: bytes | TooLong | None) -> None:
         item = END_OF_INPUT if line is None else understood(line, self._file)
-        if item is None:
+        if item is None or self._has_last:
             return
         self._items.append(item)
         self._news.set()
-        if len(self._items) >= MOST:
+        self._has_last = item is END_OF_INPUT or (item.name == LAST and item.problem is None)
+        if len(self._items) >= MOST or self._has_last:
             self._reader.pause()
-        if item is END_OF_INPUT or item.name == LAST:
+        if self._has_last:
             self.later(None, self._end_if_stuck())
 
     async def _work(self) -> None:
@@ -149,10 +169,12 @@ class Door:
                 await self._news.wait()
                 continue
             self._is_busy = True
+            self._moved.set()
             await self._perform(item)
             self._is_busy = False
-            self._progress += 1
-            self._reader.resume()
+            self._moved.set()
+            if not self._has_last:
+                self._reader.resume()
 
     def _next(self) -> Item | None:
         """In order; but while a step is under way only what cannot wait for its end, and while a stop is told none."""
@@ -175,17 +197,18 @@ class Door:
 
     def release(self) -> None:
         self._is_held = False
-        self._progress += 1
+        self._moved.set()
         self._news.set()
 
     async def _end_if_stuck(self) -> None:
         """What was sent before an end is carried out, as long as it gets anywhere."""
-        while True:
-            before = self._progress
-            await asyncio.sleep(BUSY if self._is_busy else STUCK)
-            if self._progress == before:
-                self._done.set()
-                return
+        with contextlib.suppress(TimeoutError):
+            while True:
+                self._moved.clear()
+                is_starting = self._is_held and not self.is_stepping
+                async with asyncio.timeout(BUSY if self._is_busy or is_starting else STUCK):
+                    await self._moved.wait()
+        self._done.set()
 
     async def _perform(self, item: Item) -> None:
         if item is END_OF_INPUT:
@@ -228,6 +251,12 @@ class Door:
 
     # What it is told.
 
+    async def tell_output(self, category: str, text: str) -> None:
+        """In lines that go through the client's pipe in one piece."""
+        longest = (self._writer.pipe or LONGEST_OUTPUT) // WIDEST
+        for start in range(0, len(text), longest):
+            await self.tell("output", category=category, text=text[start : start + longest])
+
     async def tell(self, name: str, /, **data: Any) -> None:
         await self._writer.send(event(name, **data))
 
@@ -243,8 +272,9 @@ class Door:
 
     # The session.
 
-    def config_for(self, folder: str) -> Config:
-        return Config(self._session_id, os.path.basename(folder), project_root=folder, limits=self._limits)
+    def config_for(self, root: str) -> Config:
+        name = os.path.basename(root)
+        return Config(self._session_id, name, project_root=root, limits=self._limits, folder=self._folder)
 
     async def new_session(self, config: Config) -> Session:
         if self._session is not None:

@@ -1,9 +1,10 @@
-"""A process that outlives this one for a moment, if it must: it ends the program of a debugger that was killed."""
+"""A process that outlives this one for a moment, if it must: it clears away what a killed debugger has left."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 
 from ..adapters import processes
@@ -12,13 +13,13 @@ from ..adapters import processes
 class Guard:
     """Waits for the end of a pipe that only we hold open: then we are gone, however that came."""
 
-    def __init__(self, marker: str) -> None:
+    def __init__(self, marker: str, folder: str) -> None:
         reading, self._held = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
             try:
                 os.close(self._held)
-                _watch(reading, marker)
+                _watch(reading, marker, folder)
             finally:
                 os._exit(0)
         os.close(reading)
@@ -34,7 +35,7 @@ class Guard:
             os.waitpid(self._pid, 0)
 
 
-def _watch(pipe: int, marker: str) -> None:
+def _watch(pipe: int, marker: str, folder: str) -> None:
     os.setsid()  # what is typed in a terminal is not for it
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -46,3 +47,4 @@ def _watch(pipe: int, marker: str) -> None:
     while os.read(pipe, 1):
         pass
     processes.end_marked(marker)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -32,10 +32,13 @@ def limits() -> Limits:
         raise Unusable(f"a setting cannot be used: {error}") from None
 
 
+def data_folder() -> Path:
+    return Path(os.environ.get(PREFIX + "DATA_DIR") or FOLDER).expanduser()
+
+
 def _stored() -> dict[str, Any]:
-    path = Path(os.environ.get(PREFIX + "DATA_DIR") or FOLDER).expanduser() / "config.json"
     try:
-        stored = json.loads(path.read_bytes())
+        stored = json.loads((data_folder() / "config.json").read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return stored if isinstance(stored, dict) else {}

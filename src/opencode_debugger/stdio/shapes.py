@@ -88,7 +88,8 @@ def syntax_error(details: Row) -> Row:
     path = details.get("file") or ""
     advice = "" if path.endswith((".py", ".pyw")) else f". {os.path.basename(path)} was read as Python"
     place = {"path": path, "line": details.get("line"), "column": details.get("offset")}
-    return {"message": f"SyntaxError: {details['error_message']}{advice}", "location": location(place)}
+    where = f" ({path}:{place['line']}:{max(1, place['column'] or 1)})" if place["line"] else f" ({path})"
+    return {"message": f"SyntaxError: {details['error_message']}{where}{advice}", "location": location(place)}
 
 
 def message(error: RelayError) -> str:

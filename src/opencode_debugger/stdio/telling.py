@@ -24,6 +24,8 @@ MERGED = 32 * 1024
 """Characters of output in one event, where more comes than is taken."""
 MOST_LEFT = 20
 """Functions without source that one step leaves again."""
+WAITS_FOR_INPUT = "The program waits for its standard input: the command `input` sends it"
+"""What a client hears that knows no event for it."""
 UNCAUGHT = "unhandled"
 STEPS = ("step", "breakpoint")
 """Reasons of a stop at which a step can end."""
@@ -43,7 +45,7 @@ class Telling:
         """Until the program has ended, and that is told."""
         positions: Positions = (0, 0)
         while not self.has_told_end:
-            is_asked = self._door.is_extended and self._door.state is State.RUNNING
+            is_asked = self._door.state is State.RUNNING
             if is_asked:
                 self._session.input.prompt()  # if it waits, that is among the news
             page = await self._session.debuggee.log.read_on(positions, PAGE, LOOK if is_asked else NEWS)
@@ -58,7 +60,7 @@ class Telling:
     async def _tell(self, kind: str, body: Any) -> None:
         if kind == "output":
             category, text = body
-            await self._door.tell("output", category=category, text=text)
+            await self._door.tell_output(category, text)
         elif kind == "stopped":
             await self._stopped(body)
         elif kind == "terminated":
@@ -70,6 +72,8 @@ class Telling:
             await self._door.tell("dataBreakpointCleared", id=shapes.number(gone["id"]), expression=gone["expression"])
         elif kind == "input_requested" and self._door.is_extended:
             await self._door.tell("inputRequested", prompt=body["prompt"])
+        elif kind == "input_requested":
+            await self._door.tell("error", message=WAITS_FOR_INPUT)
 
     # Stops.
 

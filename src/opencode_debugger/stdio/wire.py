@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import queue
 import select
 import stat
+import sys
+import termios
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 from ..ez.lines import Lines, TooLong, encode
 
 CHUNK = 65536
+PIPE = 1024 * 1024
+"""Bytes of the pipe to the client: some clients take each piece that they read for whole lines."""
+USUAL_PIPE = 64 * 1024
+LEAST_LOOK, MOST_LOOK = 0.001, 0.05
+"""Seconds between looks whether a client has made room for a long line."""
 ROOM = 256 * 1024
 """Bytes that may wait for the client to read them; whoever has more to say waits too."""
 
@@ -30,6 +39,15 @@ def take_over() -> tuple[int, int]:
     os.close(nothing)
     os.dup2(2, 1)
     return reading, writing
+
+
+def enlarge(fd: int) -> int:
+    """Makes a pipe hold long lines in one piece, as far as the system allows (Linux); how many bytes it holds."""
+    size = USUAL_PIPE
+    for command, value in (("F_SETPIPE_SZ", PIPE), ("F_GETPIPE_SZ", 0)):
+        with contextlib.suppress(OSError):
+            size = fcntl.fcntl(fd, getattr(fcntl, command), value) if hasattr(fcntl, command) else size
+    return size
 
 
 def _see_that_it_is_open(fd: int) -> None:
@@ -110,8 +128,11 @@ class Writer:
         self._room: asyncio.Future[None] | None = None
         self._thread: threading.Thread | None = None
         self.is_closed = False
+        self.pipe = 0
+        """how many bytes the client may read in one piece; 0 if it reads from no pipe"""
         if stat.S_ISFIFO(os.fstat(fd).st_mode):
             self._loop.add_reader(fd, self._closed)  # a pipe that nobody reads any more tells so
+            self.pipe = enlarge(fd)
 
     @property
     def _waiting(self) -> int:
@@ -149,6 +170,7 @@ class Writer:
         with contextlib.suppress(RuntimeError):  # the loop is closed: it is all over
             while line := self._lines.get():
                 try:
+                    self._await_room(line)
                     write(self._fd, line)
                 except OSError:
                     self._loop.call_soon_threadsafe(self._closed)
@@ -156,6 +178,18 @@ class Writer:
                 self._written += len(line)
                 if self._room is not None and self._waiting <= ROOM:
                     self._loop.call_soon_threadsafe(self._wake)
+
+    def _await_room(self, line: bytes) -> None:
+        """Until the pipe takes a line as a whole, if it ever does, or nobody reads any more.
+
+        What is in it may take twice its size: each write begins a page of its own if it does not fit into the last."""
+        pause, watch = LEAST_LOOK, select.poll()
+        watch.register(self._fd, 0)
+        while len(line) + select.PIPE_BUF <= self.pipe < len(line) + select.PIPE_BUF + 2 * unread(self._fd):
+            if watch.poll(0):
+                return
+            time.sleep(pause)
+            pause = min(2 * pause, MOST_LOOK)
 
     def _wake(self) -> None:
         room, self._room = self._room, None
@@ -174,6 +208,13 @@ class Writer:
         if self._thread is not None:
             self._lines.put(b"")
             await asyncio.to_thread(self._thread.join, patience)
+
+
+def unread(fd: int) -> int:
+    """Bytes in a pipe."""
+    count = bytearray(4)
+    fcntl.ioctl(fd, termios.FIONREAD, count)
+    return int.from_bytes(count, sys.byteorder)
 
 
 def write(fd: int, data: bytes) -> None:

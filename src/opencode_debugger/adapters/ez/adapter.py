@@ -21,6 +21,7 @@ from ..offered import Offered
 from ..processes import Program
 from ..stdin import Stdin
 from . import program as debuggers
+from . import source
 from .data import Data
 from .input import Told
 from .talking import GOING, Halt, Refused
@@ -32,6 +33,8 @@ ENTRY = 2.0
 BROKEN = re.compile(r"pars(e|ing)|syntax|type check", re.IGNORECASE)
 UNABLE = re.compile(r"unknown command|cannot (step|continue|resume)|not started", re.IGNORECASE)
 """What debuggers say to a command that lets the program go on, if they do not say to which."""
+NEVER_SAID = frozenset({"exited", "terminated", "output"})
+"""Events that the debugger of the EZ language does not send unasked: a program that prints one has only printed it."""
 LAST_WORDS = 500
 INSIDE = "OPENCODE_DEBUG_EZ_PROGRAM"
 """In the environment of a debugger that we start: which one it is, and what it debugs."""
@@ -51,6 +54,8 @@ class EzAdapter(Data, Offered):
 
     def _reset(self) -> None:
         super()._reset()
+        self._is_raw = False
+        """it stops by itself, as the one of the EZ language does, which lets the program write between its messages"""
         self._said = ""
         """the end of what came from its stderr"""
 
@@ -80,6 +85,8 @@ class EzAdapter(Data, Offered):
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         await self._forget_last_program()
         self._begin(spec)
+        if self._may_read:
+            await self._see_first_line_through()
         await self._introduce(spec)
         if not await self._set_exceptions(stop_on) and any(rule.filters != UNCAUGHT for rule in stop_on):
             self.warnings.append(NO_EXCEPTIONS)
@@ -108,6 +115,7 @@ class EzAdapter(Data, Offered):
     def _begin(self, spec: LaunchSpec) -> None:
         self._spec = spec
         self._marks.learn(spec.target)
+        self._may_read = source.may_read(spec.target)
         path = debuggers.find(spec.debugger_path or self._path)
         arguments = ["--", *spec.args] if spec.args else []
         command = [path, "debugserver", spec.target, *arguments]
@@ -119,6 +127,18 @@ class EzAdapter(Data, Offered):
         self.pid = self._program.pid
         self._listener.on_process(self.pid)
 
+    async def _see_first_line_through(self) -> None:
+        """Some debuggers run the first line before they are told anything: if it reads, it reads what they are told."""
+        if await self._stirs(EARLY):
+            await self._calm()
+        if len(self._early) != 1 or not source.reads_at(self._early[0].path, self._early[0].line):
+            return
+        message = (
+            f"Line {self._early[0].line} is the first of the program and reads its standard input, which the debugger "
+            "shares with it: whatever the debugger is told would become the input"
+        )
+        raise RelayError("NOT_SUPPORTED", message, suggestion="Put another statement before that line")
+
     async def _introduce(self, spec: LaunchSpec) -> None:
         """A debugger that cannot read the program ends before it says anything."""
         params: dict[str, Any] = {"file": spec.target, "workingDir": spec.cwd, "capabilities": list(CAPABILITIES)}
@@ -127,7 +147,7 @@ class EzAdapter(Data, Offered):
         except Refused as error:
             raise RelayError("LAUNCH_FAILED", f"The debugger refused the program: {error}", status=400) from error
         except RelayError as error:
-            raise self._not_started(error) from error
+            raise await self._explained(self._not_started(error)) from error
         if "capabilities" in answer:
             self._announced = frozenset(answer["capabilities"])
             for command in COMMANDS.values():
@@ -150,13 +170,29 @@ class EzAdapter(Data, Offered):
             return RelayError("LAUNCH_SYNTAX_ERROR", message, file=self._spec.target, exit_code=status.code)
         return RelayError("LAUNCH_FAILED", message, status=400, exit_code=status.code, signal=status.signal)
 
+    async def _explained(self, error: RelayError) -> RelayError:
+        """With the place of a mistake in the program, which `check` of the debugger tells."""
+        spec = self._spec
+        if error.code != "LAUNCH_SYNTAX_ERROR" or spec is None:
+            return error
+        if self._sweeping is not None:
+            await self._sweeping  # it ends whatever carries the marker of the session
+        path = debuggers.find(spec.debugger_path or self._path)
+        found = await debuggers.check(path, spec.target, spec.cwd, program_environment(spec, self._session_id))
+        if found is None:
+            return error
+        message = f"{error.message}: {found.message} ({found.file}:{found.line}:{found.column})"
+        details = {**error.details, "file": found.file, "line": found.line, "offset": found.column}
+        return RelayError(error.code, message, **details)
+
     async def _stopped_by_itself(self) -> bool:
         """Some debuggers stop before they are told anything, after the first line has run."""
         if self._announced is not None:
             return False
         if self._early or await self._stirs(EARLY):
             await self._calm()
-        return bool(self._early)
+        self._is_raw = bool(self._early)
+        return self._is_raw
 
     async def _take_over(self, spec: LaunchSpec, breakpoints: Groups) -> None:
         """It waits already: to start it would be a step."""
@@ -238,9 +274,11 @@ class EzAdapter(Data, Offered):
             self._said = (self._said + data.decode("utf-8", "replace"))[-LAST_WORDS:]
             self._listener.on_output("stderr", data)
 
-    def _event(self, event: str, data: dict[str, Any]) -> None:
+    def _event(self, event: str, data: dict[str, Any]) -> bool | None:
+        if self._is_raw and event in NEVER_SAID and not (self._is_ending or self._is_over):
+            return False
         if self._heard(event, data) or self._is_over:
-            return
+            return None
         handler: Callable[[dict[str, Any]], None] | None = {
             "stopped": self._on_stopped,
             "output": self._on_output,
@@ -252,6 +290,7 @@ class EzAdapter(Data, Offered):
         }.get(event)
         if handler is not None:
             handler(data)
+        return None
 
     def _on_output(self, data: dict[str, Any]) -> None:
         text: str = data["text"]

@@ -98,11 +98,13 @@ class Ending(Stopping):
             await self._sweeping
 
     async def _end_debugger(self, grace: float) -> None:
-        """Asks, and does not rely on an answer: some hang, some crash, some say that they are done and run on."""
+        """Asks, and does not rely on an answer: some hang, some crash, some say that they are done and run on.
+
+        One whose program may read what it is asked, or that is locked up, is not asked."""
         program = self._program
         assert program is not None
         self._is_ending = True
-        if grace:
+        if grace and not (self._must_be_silent or self._is_locked_up):
             with contextlib.suppress(RelayError):
                 self._send("terminate")
             await asyncio.wait([program.ended], timeout=grace)

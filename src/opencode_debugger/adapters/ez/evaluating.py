@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import RelayError
 from ..hovering import may_change, pointed_at
+from ..permission import UNREAD, may_run
 from ..rows import PAGE, VALUE_LIMIT, Row, as_result, has_failed, shortened, watched_row
 from . import texts
 from .looking import Looking
@@ -50,12 +51,31 @@ class Evaluating(Looking):
         except Refused as error:
             if not error.is_absent:
                 raise
+        return await self._reckoned(frame, text)
+
+    async def _reckoned(self, frame: int, text: str) -> Value:
+        """From its variables, without asking the debugger to run anything."""
         known = {each["name"]: Value(each["value"], each["type"]) for each in await self._variables(frame)}
         return reckoned(text, known.get)
 
+    async def _looked_up(self, frame: int, text: str, limit: int) -> dict[str, Any]:
+        try:
+            value = await self._reckoned(frame, text)
+        except Beyond as error:
+            return {"beyond": str(error)}
+        except Problem as error:
+            return _failed(error, text)
+        return as_result(shortened(self._row(frame, "", value, text), limit))
+
     async def watch(self, frame: int, expressions: list[str], limit: int) -> list[dict[str, Any]]:
         most = min(VALUE_LIMIT, max(1, limit // max(1, len(expressions))))
-        return [watched_row(await self._evaluated(frame, each.strip(), most, VALUES), most) for each in expressions]
+        return [await self._watched_text(frame, each.strip(), most) for each in expressions]
+
+    async def _watched_text(self, frame: int, text: str, limit: int) -> dict[str, Any]:
+        if may_run.get():
+            return watched_row(await self._evaluated(frame, text, limit, VALUES), limit)
+        answer = await self._looked_up(frame, text, limit)
+        return {"error": UNREAD} if "beyond" in answer else watched_row(answer, limit)
 
     async def hover(self, frame: int, limit: int, timeout: float, **what: Any) -> dict[str, Any]:
         expression = what.get("expression")
@@ -64,7 +84,7 @@ class Evaluating(Looking):
             expression, place = pointed_at(what["path"], what["line"], what["column"])
             if not expression:
                 return {"nothing": "There is no name at this place"}
-        return {**await self._evaluated(frame, expression, limit, timeout), "expression": expression, "place": place}
+        return {**await self._looked_up(frame, expression.strip(), limit), "expression": expression, "place": place}
 
     async def complete(self, frame: int, text: str, column: int | None) -> dict[str, Any]:
         """Names of variables: the debugger knows no more."""

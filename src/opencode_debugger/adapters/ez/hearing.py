@@ -27,11 +27,12 @@ Event = tuple[str, dict[str, Any]]
 class Hearing:
     def __init__(
         self,
-        on_event: Callable[[str, dict[str, Any]], None],
+        on_event: Callable[[str, dict[str, Any]], bool | None],
         on_text: Callable[[bytes], None],
         longest: int = LONGEST,
     ) -> None:
         self._on_event = on_event
+        """says False to what is no message after all, but printed by the program"""
         self._on_text = on_text
         self._longest = longest
         self._begun = bytearray()
@@ -81,7 +82,8 @@ class Hearing:
             if found is not None:
                 begin, event = found
                 self._text(data[start:begin])
-                self._on_event(*event)
+                if self._on_event(*event) is False:
+                    self._text(data[begin : end + 1])
                 start = end + 1
             at = end + 1
         cut = _beginning(data, max(at, len(data) - LONGEST_BEGINNING))

@@ -166,7 +166,11 @@ class Looking(Talking, FilesOnly):
     async def _variables(self, frame: int) -> list[dict[str, Any]]:
         place = self._frame(frame)
         answer = await self._require("getVariables", frameIndex=place.index, **self._whose(place.thread))
-        return list(answer["variables"])
+        if self._announced is not None:
+            return list(answer["variables"])
+        # One of the field lists them in another order each time, and what is in maps and structs too.
+        listed = [{**each, "value": texts.in_order(each["value"])} for each in answer["variables"]]
+        return sorted(listed, key=lambda each: str(each["name"]))
 
     async def _rows(self, frame: int, scope: str) -> list[Row]:
         """Some debuggers list the program's functions among the variables."""

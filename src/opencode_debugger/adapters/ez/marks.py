@@ -21,14 +21,23 @@ VISIT = 0
 MOST_LINES = 5000
 """of a file on which a program is to stop wherever it is"""
 
+LATER = Bound(
+    False,
+    None,
+    "The debugger is told when the program stops next: until then it may read its input, and would read that instead. "
+    "Breakpoint pending.",
+)
+
 Place = tuple[str, int]
 """real path and line"""
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
 class Marks:
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, must_be_silent: Callable[[], bool]) -> None:
         self._ask = ask
+        self._must_be_silent = must_be_silent
+        """whether the debugger cannot be told anything now"""
         self.clear()
 
     def clear(self) -> None:
@@ -49,6 +58,8 @@ class Marks:
         self._held: dict[Place, str | None] = {}
         """what the debugger has, and its condition"""
         self._bound: dict[Place, Bound] = {}
+        self._is_behind = False
+        """whether the debugger has not been told of all that changed"""
         self._fading: set[Place] = set()
         """taken away since the program was let go: it may have stopped there before that"""
         self._spelled: dict[str, str] = {}
@@ -66,7 +77,7 @@ class Marks:
         self.learn(path)
         self._files[real] = breakpoints
         await self._synchronize()
-        return [self._bound[real, bp.line] for bp in breakpoints]
+        return [self._bound.get((real, bp.line), LATER) for bp in breakpoints]
 
     # Functions: by name where the debugger knows them, else at their first lines, as far as the files tell.
 
@@ -81,6 +92,8 @@ class Marks:
 
     def _found(self, places: list[Place]) -> Bound:
         listed = tuple({"path": self._spelled.get(real, real), "line": line} for real, line in places)
+        if any(place not in self._bound for place in places):
+            return LATER
         verified = any(self._bound[place].verified for place in places)
         return Bound(verified, None, None, listed if verified else ())
 
@@ -103,8 +116,11 @@ class Marks:
     # Lines.
 
     async def _synchronize(self) -> None:
-        """Tells the debugger what has changed."""
+        """Tells the debugger what has changed, as soon as it can be told."""
         async with self._changing:
+            self._is_behind = self._must_be_silent()
+            if self._is_behind:
+                return
             wanted = self._wanted()
             for place in [place for place in self._held if place not in wanted]:
                 self._fading.add(place)
@@ -113,6 +129,14 @@ class Marks:
             for place, condition in wanted.items():
                 if place not in self._held or self._held[place] != condition:
                     self._bound[place] = await self._place(place, condition)
+
+    async def catch_up(self) -> dict[int, Bound]:
+        """Tells the debugger, now that the program has stopped, what it could not be told; what came of it."""
+        if not self._is_behind:
+            return {}
+        await self._synchronize()
+        lines = {bp.number: self._bound.get((real, bp.line), LATER) for real in self._files for bp in self._files[real]}
+        return lines | {number: self._found(places) for number, places in self._entries.items()}
 
     def _wanted(self) -> dict[Place, str | None]:
         found: dict[Place, str | None] = {}
@@ -159,12 +183,22 @@ class Marks:
             self._visit = None
             await self._synchronize()
 
-    async def everywhere(self) -> bool:
-        """So that the program stops wherever it is, in the files that are known; says whether there are any."""
-        found = [(real, line) for real in self._spelled for line in source.code_lines(real)[:MOST_LINES]]
-        self._everywhere = set(found)
-        await self._synchronize()
-        return bool(found)
+    async def everywhere(self, has_stopped: Callable[[bool], Awaitable[bool]]) -> bool:
+        """So that the program stops wherever it is, in the files that are known; says whether there are any.
+
+        The fewer the better: each that is set while the program runs may lock up its debugger. So the likely ones come
+        first, `has_stopped` may wait a little after each of those, and where it has none is set any more."""
+        found = [(real, *source.likely_lines(real)) for real in list(self._spelled)]
+        likely = [(real, line, True) for real, lines, _ in found for line in lines]
+        others = [(real, line, False) for real, _, lines in found for line in lines[:MOST_LINES]]
+        for real, line, is_likely in [*likely, *others]:
+            async with self._changing:
+                self._everywhere.add((real, line))
+                if (real, line) not in self._held:
+                    self._bound[real, line] = await self._place((real, line), None)
+            if await has_stopped(is_likely):
+                break
+        return bool(likely or others)
 
     async def nowhere(self) -> None:
         if self._everywhere:

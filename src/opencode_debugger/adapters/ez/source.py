@@ -1,46 +1,213 @@
-"""Files in the EZ language, as far as their text tells: which lines may have code, where functions are."""
+"""Files in the EZ language, as far as their text tells: which lines may have code, where functions and loops are."""
 
 from __future__ import annotations
 
+import os
 import re
-from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
+from ...files import read_source
+
 SUFFIX = ".ez"
-NO_CODE = re.compile(r"[{}\s]*(//.*)?|import\b.*|using\b.*|module\b.*|do\s+\w+\s*\(.*|\}?\s*otherwise\s*\{?")
-"""Blank, a comment, a brace, what is there before anything runs, the head of a function."""
+COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`)|//[^\n]*|/\*.*?(?:\*/|\Z)""", re.DOTALL)
+"""A string, which is kept, or a comment."""
+STRING = re.compile(r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`""")
 FUNCTION = re.compile(r"\s*(?:private\s+)?do\s+(\w+)\s*\(")
+TYPE = re.compile(r"(?:^|\s)(?:struct|enum)\s*$")
+LOOP = re.compile(r"\s*(?:for|for_each|as_long_as|while|loop)\b")
+BLOCK = re.compile(r"\s*(?:$|(?:if|or|otherwise|when|is|default|ensure)\b)")
+"""What stands before a brace that opens a block; before others it is a value: `temp p = Person{`."""
+READS = re.compile(
+    r"(?<![\w.])(?:(?:std|io)\.)?(?:input|read_(?:int|float|string|char|bool|line|input|stdin))\s*\("
+    r"|\b(?:stdin|scanf|getline|readline|gets|cin)\b"
+)
+"""How a program reads its standard input: in EZ, and in some other languages whose debuggers may speak the protocol."""
+IMPORT = re.compile(r"^\s*import\b(.*)$", re.MULTILINE)
+PATH = re.compile(r'"([^"\n]+)"')
+MOST_FILES = 200
+"""Files that are looked at for what a program imports."""
+NO_CODE = re.compile(r"\s*(?:(?:import|using|module)\b.*|(?:otherwise|default)\s*|[#@].*)?", re.DOTALL)
+"""What is there before anything runs, and words that run nothing themselves."""
+
+
+@dataclass
+class Block:
+    """What stands between two braces."""
+
+    kind: str
+    """function, loop, block; type and value, and ( and [, have no statements in them"""
+    name: str = ""
+    head: int = 0
+    """the line on which it begins"""
+    first: int | None = None
+    """the first line with code in it"""
+
+    @property
+    def has_statements(self) -> bool:
+        return self.kind in ("function", "loop", "block")
+
+
+@dataclass
+class Outline:
+    code: list[int] = field(default_factory=list)
+    """lines on which a statement begins"""
+    functions: list[Block] = field(default_factory=list)
+    loops: list[Block] = field(default_factory=list)
 
 
 def is_ez(path: str) -> bool:
     return path.lower().endswith(SUFFIX)
 
 
-def read(path: str) -> list[str]:
+def read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines()
-    except OSError:
-        return []
+        return read_source(path).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def without_comments(text: str) -> str:
+    return COMMENT.sub(lambda match: match[1] or _blank(match[0]), text)
+
+
+@lru_cache(maxsize=16)
+def outline(text: str) -> Outline:
+    """Of a program in EZ."""
+    return _Reader().read(STRING.sub(lambda match: '"' + _blank(match[0][1:]), without_comments(text)))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._found = Outline()
+        self._open: list[Block] = []
+        self._begun, self._line = "", 0
+        """what has been read of a statement, and on which line that began"""
+
+    def read(self, text: str) -> Outline:
+        for number, line in enumerate(text.splitlines(), 1):
+            for char in line:
+                self._take(char, number)
+            if self._is_between_statements:
+                self._end_statement()
+        return self._found
+
+    @property
+    def _is_between_statements(self) -> bool:
+        return not self._open or self._open[-1].has_statements
+
+    def _take(self, char: str, number: int) -> None:
+        if char in "([":
+            self._add(char, number)
+            self._open.append(Block(char))
+        elif char == "{":
+            self._open.append(self._block(number))
+        elif char in ")]}":
+            if self._is_between_statements:
+                self._end_statement()
+            if self._open:
+                self._open.pop()
+            if char != "}":
+                self._add(char, number)
+        else:
+            self._add(char, number)
+
+    def _add(self, char: str, number: int) -> None:
+        if self._open and self._open[-1].kind in ("type", "value"):
+            return
+        if not self._begun.strip():
+            self._line = number
+        self._begun += char
+
+    def _block(self, number: int) -> Block:
+        """What a brace opens, by what stands before it."""
+        before, head = self._begun, self._line or number
+        if not self._is_between_statements:
+            return Block("value")
+        if match := FUNCTION.match(before):
+            self._begun = ""
+            self._found.functions.append(Block("function", match[1], head))
+            return self._found.functions[-1]
+        if TYPE.search(before):
+            self._begun = ""
+            return Block("type")
+        if LOOP.match(before):
+            self._end_statement()
+            self._found.loops.append(Block("loop", "", head))
+            return self._found.loops[-1]
+        if BLOCK.match(before):
+            self._end_statement()
+            return Block("block")
+        return Block("value")
+
+    def _end_statement(self) -> None:
+        statement, self._begun = self._begun, ""
+        if NO_CODE.fullmatch(statement) or FUNCTION.match(statement):
+            return
+        if self._found.code[-1:] != [self._line]:
+            self._found.code.append(self._line)
+        for block in self._open:
+            if block.first is None:
+                block.first = self._line
 
 
 def code_lines(path: str) -> list[int]:
     """Of other languages all that are not blank: what they mean, their debugger knows."""
-    lines, found, in_comment = read(path), [], False
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        has_code = not (in_comment or text.startswith("/*") or NO_CODE.fullmatch(text)) if is_ez(path) else bool(text)
-        if has_code:
-            found.append(number)
-        if is_ez(path) and (in_comment or text.startswith("/*")):
-            in_comment = "*/" not in text
+    text = read(path)
+    if is_ez(path):
+        return outline(text).code
+    return [number for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+
+
+def reads_at(path: str, line: int) -> bool:
+    """Whether a line reads standard input."""
+    text = "".join(without_comments(read(path)).splitlines()[line - 1 : line])
+    return READS.search(text) is not None
+
+
+def may_read(path: str) -> bool:
+    """Whether a program, or a file that it imports, reads standard input anywhere."""
+    known = [os.path.realpath(path)]
+    for each in known:
+        text = without_comments(read(each))
+        if READS.search(text):
+            return True
+        if is_ez(each):
+            known += [found for found in _imported(each, text) if found not in known and len(known) < MOST_FILES]
+    return False
+
+
+def _imported(path: str, text: str) -> list[str]:
+    """A module is a file, named with or without its suffix, or a folder of files."""
+    found: list[str] = []
+    for name in (match[1] for line in IMPORT.finditer(text) for match in PATH.finditer(line[1])):
+        target = os.path.realpath(os.path.join(os.path.dirname(path), name))
+        if os.path.isdir(target):
+            found += (os.path.join(target, each) for each in sorted(os.listdir(target)) if is_ez(each))
+        else:
+            found.append(target if is_ez(target) else target + SUFFIX)
     return found
+
+
+def likely_lines(path: str) -> tuple[list[int], list[int]]:
+    """Lines on which a program that runs soon stops: one of each loop and of each function; and all others.
+
+    What runs for long goes round in a loop, or calls itself."""
+    found = outline(read(path)) if is_ez(path) else Outline()
+    likely = [block.first for block in [*found.loops, *found.functions] if block.first is not None]
+    likely = list(dict.fromkeys(likely))
+    return likely, [line for line in code_lines(path) if line not in set(likely)]
 
 
 def examine(path: str) -> dict[str, Any]:
     """As the debugger will have it, as far as it can be told: it confirms breakpoints anywhere."""
     return {
-        "max_line": len(read(path)),
+        "max_line": len(read(path).splitlines()),
         "error": None,
         "code_lines": code_lines(path),
         "definitions": {},
@@ -48,19 +215,12 @@ def examine(path: str) -> dict[str, Any]:
     }
 
 
-def heads(path: str) -> list[tuple[int, str]]:
-    """Lines on which functions begin, and their names."""
-    return [
-        (number, match[1]) for number, line in enumerate(read(path), 1) if (match := FUNCTION.match(line)) is not None
-    ]
-
-
 def find_function(path: str, name: str) -> list[int]:
     """The first line of code in each function of that name."""
-    code = code_lines(path)
-    found = [number for number, known in heads(path) if known == name]
-    return [code[at] for number in found if (at := bisect_right(code, number)) < len(code)]
+    found = (block.first for block in outline(read(path)).functions if block.name == name)
+    return [line for line in found if line is not None]
 
 
 def function_at(path: str, line: int) -> str | None:
-    return next((name for number, name in reversed(heads(path)) if number <= line), None)
+    """The name of the function that a line is in."""
+    return next((block.name for block in reversed(outline(read(path)).functions) if block.head <= line), None)

@@ -18,7 +18,7 @@ from ..waiting import is_busy
 from .evaluating import Evaluating
 from .looking import MAIN
 from .marks import VISIT, Marks
-from .talking import Halt, Refused
+from .talking import Halt, Refused, withheld
 from .texts import is_true
 
 LONGEST_LOG = 10_000
@@ -28,6 +28,10 @@ QUIET = 0.1
 AT_WORK = 1.0
 """Seconds more for one that has something to do: on a busy machine it may have to wait for its turn."""
 MOST_STIRS = 20
+ROUND = 0.02
+"""Seconds for a program to come to a breakpoint in the loop that it is in."""
+LIKELY = 1.0
+"""Seconds for all such breakpoints, before others are set too."""
 KINDS = {"next": "stepOver", "stepIn": "stepInto", "stepOut": "stepOut"}
 REASONS = {"dataBreakpoint": "data_breakpoint", "endOfRecording": "end_of_recording"}
 RAISED = re.compile(r"Condition raised (.*)", re.DOTALL)
@@ -51,7 +55,7 @@ class Stopping(Evaluating):
         self, session_id: str, listener: Listener, timeout: float, launch_timeout: float, path: str | None
     ) -> None:
         super().__init__(session_id, listener, timeout, launch_timeout, path)
-        self._marks = Marks(self._ask)
+        self._marks = Marks(self._ask, lambda: self._must_be_silent)
         self._journeys = Journeys()
 
     def _reset(self) -> None:
@@ -109,6 +113,8 @@ class Stopping(Evaluating):
         if self._halt is not halt or self._is_over:
             return
         try:
+            for number, bound in (await self._marks.catch_up()).items():
+                self._listener.on_rebound(number, bound)
             await self._decide(halt, self._is_first)
         except (RelayError, Refused):
             if self._halt is halt and not self._is_over:
@@ -299,6 +305,9 @@ class Stopping(Evaluating):
         self._is_pausing = True
         if not self._is_running:
             return
+        if self._must_be_silent:
+            self._is_pausing = False
+            raise withheld("pause")
         if self._has("pause"):
             self._send("pause", **(self._whose(thread_id) if thread_id is not None else {}))
             return
@@ -307,9 +316,24 @@ class Stopping(Evaluating):
         except Refused as error:
             if not self._is_running:
                 return
-            if "pause" not in self._lacks or not await self._marks.everywhere():
+            if "pause" not in self._lacks or not await self._stop_anywhere():
                 self._is_pausing = False
                 raise self._cannot("pause a program", "Set a breakpoint where it is to stop") from error
+
+    async def _stop_anywhere(self) -> bool:
+        """Sets breakpoints until the program stops; whether there is a place for any."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + LIKELY
+        self._stirred.clear()
+
+        async def has_stopped(is_likely: bool) -> bool:
+            if is_likely and self._is_running and clock() < deadline:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(ROUND):
+                        await self._stirred.wait()
+            return not self._is_running or self._is_over
+
+        return await self._marks.everywhere(has_stopped)
 
     async def visit(self, path: str, line: int) -> None:
         await self._marks.visit(path, line)

@@ -18,6 +18,8 @@ from ...ez.messages import command
 from ...ez.protocol import COMMANDS
 from ..base import LaunchSpec, Listener
 from ..processes import Program
+from ..waiting import is_busy
+from ..work import Work
 from .hearing import Hearing
 from .input import Told
 
@@ -27,6 +29,16 @@ AGAIN = 0.5
 """Seconds for an answer to what has not been answered the last time."""
 UNHURRIED = frozenset({"evaluate"})
 """What an expression does may take its time, and the next one does something else."""
+LOOK, IDLE_LOOKS = 0.25, 4
+"""Seconds between looks at a debugger that owes an answer, and at how many it does nothing before it is given up."""
+LOCKED_UP = (
+    "The debugger is locked up: it was told of a breakpoint while the program was running, has not answered, and "
+    "neither it nor the program does anything any more"
+)
+UNLOCK = (
+    "Run the program again with POST /sessions/{id}/restart, or end it with POST /sessions/{id}/terminate; breakpoints "
+    "that are set while it is paused are safe"
+)
 ABSENT = re.compile(r"unknown command|not (yet )?(implemented|supported)|unsupported|no such command", re.IGNORECASE)
 SAME = ("frameIndex", "expression", "file", "function", "name")
 """What an answer repeats of its question."""
@@ -103,6 +115,10 @@ class Talking:
         self._question: Question | None = None
         self._halt: Halt | None = None
         self._is_running = False
+        self._is_locked_up = False
+        """it has not answered, and does nothing any more"""
+        self._may_read = False
+        """whether the program reads its standard input anywhere"""
         self._is_pausing = False
         self._is_ending = False
         self._is_over = False
@@ -114,7 +130,7 @@ class Talking:
         """set at each stop"""
         self._ended: asyncio.Future[None] = loop.create_future()
 
-    def _event(self, event: str, data: dict[str, Any]) -> None:
+    def _event(self, event: str, data: dict[str, Any]) -> bool | None:
         """What the debugger says."""
         raise NotImplementedError
 
@@ -123,10 +139,17 @@ class Talking:
     def _has(self, capability: str) -> bool:
         return self._announced is not None and capability in self._announced
 
+    @property
+    def _must_be_silent(self) -> bool:
+        """Whether what the debugger is told may become the program's input: both read from the same pipe."""
+        return self._is_running and self._may_read and not self._has("input")
+
     def _send(self, name: str, /, **params: Any) -> None:
         program = self._program
         if program is None or not program.is_alive:
             raise lost(name)
+        if self._is_locked_up:
+            raise locked_up()
         try:
             program.stdin.send(lines.encode(command(name, **params)))
         except RelayError as error:
@@ -138,13 +161,18 @@ class Talking:
         """Raises Refused with the debugger's words, or RelayError if it has none."""
         if name in self._lacks:
             raise Refused(self._lacks[name])
+        if self._must_be_silent and name != "start":
+            raise withheld(name)
         timeout = min(timeout or self._timeout, AGAIN if name in self._unanswered else math.inf)
+        may_lock_up = self._is_running and self._announced is None and name != "start"
         async with self._turn:
             answered: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
             self._question = Question(name, params, answered)
             try:
                 self._send(name, **params)
                 waited: list[asyncio.Future[Any]] = [answered, self._ended]
+                if may_lock_up:
+                    timeout -= await self._watch_lock_up(waited, timeout)
                 await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 self._question = None
@@ -155,6 +183,25 @@ class Talking:
             raise lost(name)
         self._unanswered |= {name} - UNHURRIED
         raise slow(name)
+
+    async def _watch_lock_up(self, waited: list[asyncio.Future[Any]], timeout: float) -> float:
+        """Waits for an answer as long as the debugger does anything; how many seconds that took.
+
+        One that is told something while the program runs may wait for a lock that it holds itself."""
+        clock = asyncio.get_running_loop().time
+        assert self.pid is not None
+        began, idle, work = clock(), 0, Work()
+        work.has_happened(self.pid, ())
+        while clock() - began < timeout:
+            done, _ = await asyncio.wait(waited, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
+            if done:
+                break
+            idle = 0 if work.has_happened(self.pid, ()) or is_busy(self.pid) else idle + 1
+            if idle == IDLE_LOOKS:
+                self._is_locked_up = True
+                self._listener.on_log(0, LOCKED_UP)
+                raise locked_up()
+        return clock() - began
 
     def _answer_to(self, name: str, answered: asyncio.Future[dict[str, Any]]) -> dict[str, Any]:
         try:
@@ -185,6 +232,7 @@ class Talking:
 
     def _heard(self, event: str, data: dict[str, Any]) -> bool:
         """Whether that was the answer to a question."""
+        self._is_locked_up = False
         self._unanswered = {name for name in self._unanswered if event not in COMMANDS[name].answers}
         question = self._question
         if question is None:
@@ -205,6 +253,19 @@ class Talking:
 
 def lost(operation: str) -> RelayError:
     return RelayError("DEBUGPY_ERROR", f"Connection to the debugger lost during {operation}", status=502)
+
+
+def withheld(operation: str) -> RelayError:
+    message = (
+        f"Nothing is sent to the debugger ({operation}) while the program runs: it may be reading its standard input, "
+        "which the debugger shares with it, and would take what is sent for its input"
+    )
+    advice = "Set a breakpoint while the program is paused, or end it with POST /sessions/{id}/terminate"
+    return RelayError("NOT_SUPPORTED", message, operation=operation, suggestion=advice)
+
+
+def locked_up() -> RelayError:
+    return RelayError("DEBUGPY_ERROR", LOCKED_UP, status=502, suggestion=UNLOCK)
 
 
 def slow(operation: str, message: str = "") -> RelayError:

@@ -50,6 +50,25 @@ def parts(text: str) -> list[Part] | None:
     return [_part(index, item) for index, item in enumerate(items)]
 
 
+def in_order(text: str) -> str:
+    """A value with its keys and fields sorted: some debuggers write those of a map in another order each time."""
+    found = parts(text)
+    if not found:
+        return text
+    ranked = sorted(found, key=_rank) if all(part.is_named for part in found) else found
+    values = [in_order(part.value.text) for part in ranked]
+    if ranked == found and values == [part.value.text for part in found]:
+        return text
+    written = [f"{part.name}: {value}" if part.is_named else value for part, value in zip(ranked, values, strict=True)]
+    text = text.strip()
+    return f"{text[0]}{', '.join(written)}{text[-1]}"
+
+
+def _rank(part: Part) -> tuple[int, str]:
+    """Numbers by their size, others by their letters."""
+    return (int(part.name), "") if NUMBER.fullmatch(part.name) else (0, part.name)
+
+
 def _part(index: int, item: str) -> Part:
     pair = _split(item, ":")
     if pair is None or len(pair) != 2 or not pair[0].strip():
