@@ -344,3 +344,16 @@ def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, ad
         refusal(400, "LAUNCH_FAILED", other.launch, core=str(crash.program), **options)
         stop = other.launch(core=str(core_of(crash)), **options)
         assert "is of crash, not of tour" in stop["warnings"][0]
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_long_texts_are_shown_as_far_as_asked_for_and_marked_where_they_are_cut(
+    session: Session, build: Builder, adapter: str
+) -> None:
+    story = build("story")
+    session.break_at(story.source, "told")
+    stop = session.launch(program=str(story.program), adapter=adapter)
+    assert [row["name"] for row in stop["locals"] if row.get("truncated")] == ["story", "tale"]
+    for name in ("story", "tale"):
+        whole = session.evaluate(name)
+        assert whole["result"].endswith('page9"') and len(whole["result"]) > 3500 and not whole.get("truncated")

@@ -247,8 +247,8 @@ def test_what_a_function_returned_is_told_after_step_out(session: Session, troub
 def test_a_condition_calls_a_function_while_other_threads_run(session: Session, build: Builder) -> None:
     threads = build("threads")
     session.break_at(threads.source, "square", condition="is_odd(number)")
-    seen = {launch(session, threads)["locals"][0]["value"], session.resume()["locals"][0]["value"]}
-    assert seen == {"1", "3"}
+    stops = [launch(session, threads), session.resume()]
+    assert {row["value"] for stop in stops for row in stop["locals"] if row["name"] == "number"} == {"1", "3"}
     assert session.resume()["exit_code"] == 0
 
 
@@ -366,6 +366,17 @@ def test_a_crash_counts_for_whoever_asked_for_uncaught_exceptions(session: Sessi
 # Signals and ends.
 
 
+@pytest.mark.parametrize("on", ["continue", "step-over"])
+def test_a_crash_that_goes_on_while_other_threads_idle_is_the_end(session: Session, build: Builder, on: str) -> None:
+    idle = build("idle")
+    launch(session, idle)
+    for _ in range(4):  # gdb fails to let the others go in most runs, but not in all
+        assert session.get("/report")["exception"]["type"] == "SIGSEGV"
+        end = session.post(f"/{on}", {"wait": 30})
+        assert (end["status"], end["signal"], end["exit_code"]) == ("terminated", "SIGSEGV", -11)
+        session.post("/restart", {"wait": 30})
+
+
 def test_signals_that_mean_nothing_bad_go_through_and_crashes_stop(session: Session, trouble: Native) -> None:
     stop = launch(session, trouble, "abort")
     assert session.output() == "sum 110, heard 1\n"
@@ -385,6 +396,8 @@ def test_a_stack_that_overflowed_is_counted_as_far_as_asked_for(session: Session
     assert (page["total_frames"], page["has_more"], len(page["frames"])) == (500, True, 3)
     depth = int(session.evaluate("depth", frame_id=1)["result"])
     assert int(session.evaluate("depth", frame_id=1001)["result"]) == depth - 1000
+    (near, far) = (session.get("/stacktrace", start_frame=at, levels=1)["frames"][0] for at in (1, 1001))
+    assert {**far, "id": 1} == near  # those that gdb's DAP shows, and those that are asked for in another way
     end = session.get("/stacktrace", start_frame=depth - 1)
     assert end["frames"][-1]["name"] == "main" and "has_more" not in end
     refusal(404, "FRAME_NOT_FOUND", session.evaluate, "depth", frame_id=end["total_frames"])

@@ -201,6 +201,17 @@ def test_a_condition_with_effects_is_evaluated_once(session: Session, build: Bui
     assert "note" not in stop
 
 
+def test_lldb_does_not_evaluate_what_it_thinks_was_meant(session: Session, build: Builder) -> None:
+    crash = build("crash")
+    session.break_at(crash.source, "crash", condition="item.weight == 4")
+    stop = session.launch(program=str(crash.program), adapter="lldb")
+    assert stop["stop_reason"] == "breakpoint" and "is a pointer" in stop["note"]
+    assert session.evaluate("item->weight")["result"] == "3"
+    assert session.evaluate("item->weight == 3")["result"] == "true"
+    for wrong in ("item.weight", "item.weight == 3", "item.weight = 3"):
+        assert "did you mean to use '->'" in session.evaluate(wrong)["error"]
+
+
 def test_conditions_that_cannot_be_read_are_refused(session: Session, build: Builder) -> None:
     trouble = build("trouble")
     place = {"source": {"path": str(trouble.source)}, "line": trouble.line("call")}
@@ -243,7 +254,7 @@ def test_a_debugger_that_is_busy_holds_up_neither_polls_nor_pauses(session: Sess
     with meanwhile(session, lambda other: other.evaluate("forever()", timeout=2)) as evaluated:
         assert wait_until(lambda: busy(session))["status"] == "paused"
         refusal(504, "DEBUGPY_TIMEOUT", evaluated.result)
-    session.break_at(trouble.source, "call", log_message="{forever()}")
+    session.break_at(trouble.source, "call", log_message="{forever()}" * 4)  # each takes its whole time
     session.resume(wait=False)
     assert wait_until(lambda: busy(session))["status"] == "running"
     begun = time.monotonic()
@@ -251,7 +262,7 @@ def test_a_debugger_that_is_busy_holds_up_neither_polls_nor_pauses(session: Sess
     assert time.monotonic() - begun < 10
     assert (answer["status"], answer["timed_out"]) == ("running", True)
     assert "busy" in answer["message"]
-    assert session.get("/report", wait=20)["stop_reason"] == "pause"
+    assert session.get("/report", wait=60)["stop_reason"] == "pause"
     assert "timed out" in session.output("console")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from native import SOURCES, Builder, Native
-from relays import Api, Session, refusal
+from relays import Api, ApiError, Session, refusal
 
 Start = Callable[..., Session]
 BOTH = pytest.mark.parametrize("adapter", ["gdb", "lldb"])
@@ -100,6 +100,40 @@ def test_a_change_of_data_stops_the_program(started: Start, account: Native, ada
         events = session.get("/events", limit=1000)["events"]
         kinds = [event["body"]["reason"] for event in events if event["type"] == "data_breakpoint"]
         assert kinds == ["new", "removed"] * 3
+
+
+@BOTH
+def test_more_values_than_the_processor_can_watch_are_refused_when_they_are_set(started: Start, adapter: str) -> None:
+    with started(adapter) as session:
+        made = 0
+        while made < 16:  # no processor has that many
+            wish = {"expression": f"note[{made}]", "condition": "balance < 0"}
+            try:
+                made += bool(session.post("/data-breakpoints", wish))
+            except ApiError as error:
+                assert (error.status, error.code) == (400, "BREAKPOINT_INVALID_CONDITION")
+                assert "remove another data breakpoint" in error.details["suggestion"]
+                break
+        assert 0 < made < 16
+        assert session.get("/data-breakpoints")["total"] == made
+        session.delete(f"/data-breakpoints/dbp_{made}")
+        session.post("/data-breakpoints", {"expression": "balance"})
+        assert "from 100 to 90" in session.resume()["note"]
+
+
+def test_a_program_that_gdb_refuses_to_let_go_is_where_it_was(started: Start, account: Native) -> None:
+    with started("gdb") as session:
+        session.evaluate("> break *0x10", context="repl")
+        error = refusal(409, "INVALID_SESSION_STATE", session.resume)
+        assert "Cannot access memory at address 0x10" in error.message
+        assert session.get("/status")["status"] == "paused"
+        stop = session.step("over")
+        assert stop["current_location"]["line"] == account.line("start")
+        assert "Cannot access memory at address 0x10" in stop["note"]
+        assert session.evaluate("balance")["result"] == "100"
+        session.evaluate("> delete", context="repl")
+        assert session.step("over")["current_location"]["line"] == account.line("start") + 1
+        assert session.resume()["exit_code"] == 0
 
 
 def test_a_watched_variable_is_given_up_when_its_function_returns(started: Start, account: Native) -> None:

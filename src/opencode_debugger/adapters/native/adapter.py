@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +30,7 @@ from ..stdin import Stdin
 from . import core_file, elf
 from .buffering import by_lines
 from .machine import Machine
-from .process import Helper, Streams, start_debugger
+from .process import ADMITTING, Doorway, Helper, Streams, start_debugger
 from .stopping import FROM_CORE
 from .talking import done, said_of
 
@@ -56,6 +55,8 @@ CLIENT = {
 }
 
 
+SERVER_NEWS = 0.5
+"""Seconds for the end of a debug server to be known when its connection has ended."""
 ALIVE = "See that it is alive and yours, then attach again"
 
 
@@ -84,8 +85,8 @@ class NativeAdapter(Machine, Offered):
     def _attach_request(self, spec: AttachSpec) -> tuple[str, dict[str, Any]]:
         raise NotImplementedError
 
-    async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Starts the program under a debug server, and says how it is reached."""
+    def _serve(self, spec: LaunchSpec, environment: dict[str, str], streams: Streams) -> tuple[str, dict[str, Any]]:
+        """Starts the debug server under which the program is to run, and says how it is reached."""
         raise NotImplementedError
 
     def _set_exceptions(self, rules: list[ExceptionRule]) -> tuple[list[str], list[dict[str, Any]]]:
@@ -127,50 +128,38 @@ class NativeAdapter(Machine, Offered):
                 self._is_core = self._is_starting = True
                 request = self._core_request(spec)
             elif spec.server:
-                self._streams = streams
+                assert streams is not None
                 self._is_starting = True
-                request = await self._serve(spec, environment)
+                request = self._serve(spec, environment, streams)
             else:
                 request = self._launch_request(spec, environment)
             if streams is not None:
-                streams.handed_over()
                 owner = self._server or self._helper
                 assert owner is not None
                 self._pipes = streams.pipes(owner.pid, self._listener.on_output)
                 with contextlib.suppress(RelayError):
                     self._pipes.stdin.send(spec.stdin, spec.stdin_eof)
+            await self._prepare(spec.target)
+            self._stops_on_entry = spec.stop_on_entry and not spec.core
+            await self._configure(*request, breakpoints, stop_on, "LAUNCH_FAILED")
         finally:
-            if streams is not None:
-                streams.close()
-        await self._prepare(spec.target)
-        self._stops_on_entry = spec.stop_on_entry and not spec.core
-        await self._configure(*request, breakpoints, stop_on, "LAUNCH_FAILED")
+            for opened in (streams, self._door):  # by now, whoever was to have them has them
+                if opened is not None:
+                    opened.close()
 
-    async def _start_server(
-        self, command: list[str], environment: dict[str, str], cwd: str, ready: re.Pattern[str]
-    ) -> re.Match[str]:
-        """What a debug server said by the time it was ready."""
-        loop = asyncio.get_running_loop()
-        heard: asyncio.Future[re.Match[str]] = loop.create_future()
+    def _start_server(
+        self, command: list[str], environment: dict[str, str], streams: Streams, cwd: str
+    ) -> tuple[Helper, str]:
+        """A debug server that waits for its debugger, and the name of the doorway between them."""
         try:
-            server = Helper(command, environment, self._session_id, self._streams, self._server_ended, cwd=cwd)
+            self._door = door = Doorway()
+            with door.listener as listener:
+                self._server = Helper(
+                    [*ADMITTING, *command], environment, self._session_id, streams, self._server_ended, listener, cwd
+                )
         except OSError as error:
             raise RelayError("LAUNCH_FAILED", f"{self.name} could not be started: {error}") from error
-        self._server = server
-
-        def listen(text: str) -> None:
-            found = ready.search(server.said)
-            if found is not None and not heard.done():
-                heard.set_result(found)
-
-        server.on_said = listen
-        either: list[asyncio.Future[Any]] = [heard, server.ended]
-        await asyncio.wait(either, timeout=self._launch_timeout, return_when=asyncio.FIRST_COMPLETED)
-        if not heard.done():
-            raise RelayError(
-                "LAUNCH_FAILED", f"{self.name} did not start the program: {server.said.strip()[-500:] or 'no answer'}"
-            )
-        return heard.result()
+        return self._server, door.name
 
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         await self._forget_last_program()
@@ -269,7 +258,18 @@ class NativeAdapter(Machine, Offered):
         try:
             await self._require_talk().answer(command, begun, self._launch_timeout)
         except RelayError as error:
-            raise self._not_begun(failure, said_of(error) or error.message) from error
+            said = await self._words_of_server() or said_of(error) or error.message
+            raise self._not_begun(failure, said) from error
+
+    async def _words_of_server(self) -> str | None:
+        """Why it did not start the program, if that is why its debugger did not begin."""
+        server = self._server
+        if server is None:
+            return None
+        await asyncio.wait([server.ended], timeout=SERVER_NEWS)
+        if server.is_alive or server.ended.result() == 0:
+            return None
+        return f"{self.name} did not start the program: {server.said.strip()[-500:] or server.ended.result()}"
 
     def _not_begun(self, failure: str, said: str) -> RelayError:
         if failure == "LAUNCH_FAILED":

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
-import shlex
 import signal
 from collections.abc import Callable
 from dataclasses import asdict
@@ -23,8 +21,9 @@ from .ending import QUIT
 from .gdb_looking import GdbLooking
 from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
-from .process import ERRORS, INPUT, OUTPUT, REDIRECTED
+from .process import CREATED, ERRORS, INPUT, OUTPUT, REDIRECTED, Streams, under_gdbserver
 from .signals import QUIET
+from .stopping import NotLetGo
 from .talking import done, said_of
 
 INSIDE = Path(__file__).with_name("gdb_inside")
@@ -52,9 +51,11 @@ SETTINGS = (
     f"add-auto-load-scripts-directory {PRINTERS}",
     f"handle {' '.join(QUIET)} nostop noprint pass",
 )
-SERVING = re.compile(r"; pid = (\d+)\s.*Listening on port (\d+)", re.DOTALL)
+STDIO = "-"
+"""What gdbserver is told instead of a port."""
 STARTUP = "During startup program"
 OUTERMOST = "not meaningful in the outermost frame"
+GONE = "No such process"
 NO_NON_STOP = "does not support non-stop"
 INSIST = 0.5
 NOTICE = 0.3
@@ -167,16 +168,17 @@ class GdbAdapter(GdbLooking, GdbMachine):
             await self._request("configurationDone", timeout=self._launch_timeout)
             await super()._begun(command, again, failure)
 
-    async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """The shell that the server starts the program with is ours; the program gets the one of its environment."""
-        own = f"SHELL={shlex.quote(environment['SHELL'])}" if "SHELL" in environment else "unset SHELL"
-        wrapper = ["/bin/sh", "-c", shlex.quote(f"{own}; {REDIRECTED}"), "sh"]  # for a shell: it does not quote them
-        command = [gdb_program.find_server(self._path), "--once", "--wrapper", *wrapper, "--", "127.0.0.1:0"]
-        said = await self._start_server(
-            [*command, spec.target, *spec.args], {**environment, "SHELL": "/bin/sh"}, spec.cwd, SERVING
-        )
-        self._found_pid(int(said[1]))
-        return "attach", {"target": f"127.0.0.1:{said[2]}"}
+    def _serve(self, spec: LaunchSpec, environment: dict[str, str], streams: Streams) -> tuple[str, dict[str, Any]]:
+        command, given = under_gdbserver(gdb_program.find_server(self._path), STDIO, spec, environment)
+        server, door = self._start_server(command, given, streams, spec.cwd)
+
+        def listen(_: str) -> None:
+            created = CREATED.search(server.said)
+            if created is not None and self.pid is None:
+                self._found_pid(int(created[1]))
+
+        server.on_said = listen
+        return "attach", {"target": door}
 
     def _found_pid(self, pid: int) -> None:
         super()._found_pid(pid)
@@ -219,6 +221,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
             case "hit":
                 assert isinstance(self._marks, GdbMarks)
                 self._marks.hit.add(body["number"])
+            case "refused":  # a step, after it was answered
+                self._spawn(self._step_refused(body["thread"], body["error"]))
             case "log":
                 self._listener.on_hits({body["number"]: body["hits"]})
                 self._listener.on_log(body["number"], body["text"])
@@ -252,13 +256,33 @@ class GdbAdapter(GdbLooking, GdbMachine):
             return "step"
         return "exception" if self._stopped_at_throw or is_untold else super()._reason(body)
 
+    def _stay(self, thread_id: int, error: NotLetGo) -> None:
+        self._edge = error.told
+        super()._stay(thread_id, error)
+
     async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
         try:
             await super()._send_off(command, arguments)
         except RelayError as error:
-            if OUTERMOST not in (said_of(error) or ""):
+            said = said_of(error)
+            if said is None or said == "notStopped":
                 raise
-            await super()._send_off("continue", arguments)
+            if OUTERMOST in said:
+                await super()._send_off("continue", arguments)
+            elif not await self._is_gone(said):
+                raise NotLetGo(said) from error
+
+    async def _is_gone(self, said: str) -> bool:
+        """Whether it died while gdb let its threads go, one after the other, so that those that were left failed."""
+        if GONE not in said:
+            return False
+        self._is_running = False  # its end is told by whoever sees it first
+        await asyncio.wait([self._ended], timeout=QUIT)
+        return self._is_over
+
+    async def _step_refused(self, thread_id: int, said: str) -> None:
+        if not await self._is_gone(said):
+            self._stay(thread_id, NotLetGo(said))
 
     async def pause(self, thread_id: int | None) -> None:
         await super().pause(thread_id)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Frames
+from ..permission import may_run
 from ..rows import (
     MAX_PAGE,
     PAGE,
@@ -19,8 +20,10 @@ from ..rows import (
     watched_row,
     within,
 )
-from .looking import MOST_FRAMES, VALUES, Frame, Inside, Looking, backtrace
+from . import looks
+from .looking import MOST_FRAMES, RUNS_CODE, VALUES, Frame, Inside, Looking, backtrace
 from .names import short_name
+from .talking import said_of
 
 THROW = "__cxa_throw"
 TIMED_OUT = "timed out while in a function called from GDB"
@@ -32,7 +35,10 @@ CRYPTIC = {
     "Error while looking for matching xmethod workers defined in Python.": "gdb cannot call an object whose class has "
     "no name, such as a lambda",
     "Invalid cast.": "Invalid cast: the types do not fit",
+    "Cannot call functions in the program: may-call-functions is off.": RUNS_CODE,
 }
+MACRO = "A macro makes something else of it, which is more than a look"
+NO_FRAME = "No frame at level"
 LEAST = 40
 """characters that any value may have"""
 
@@ -48,7 +54,7 @@ class GdbLooking(Looking):
 
     async def _inside_gdb(self, place: Frame, method: str, timeout: float = 0, **arguments: Any) -> Any:
         where = [place.thread, place.level, self._generation]
-        asked = {"method": method, "arguments": {"place": where, **arguments}}
+        asked = {"method": method, "arguments": {"place": where, **arguments}, "looks": not may_run.get()}
         return await self._contained("ocdb", asked, timeout or self._timeout)
 
     def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
@@ -57,11 +63,20 @@ class GdbLooking(Looking):
         is_throwing = self._stopped_at_throw and len(told) > 1 and told[0]["name"] == THROW
         return told[1:] if is_throwing else told
 
+    async def _deeper(self, thread_id: int, start: int) -> Frames:
+        wanted = {"thread": thread_id, "stop": self._generation, "start": start, "levels": MOST_FRAMES}
+        try:
+            return list(await self._request("ocdb", {"method": "deeper", "arguments": wanted}))
+        except RelayError as error:
+            if NO_FRAME in (said_of(error) or ""):
+                return []  # the stack ends with the last page
+            raise
+
     def _made(self, answer: dict[str, Any], frame: int) -> Row:
         named, indexed = answer.get("named", 0), answer.get("indexed", 0)
         reference = answer["reference"] and self._inside.add(Inside(answer["reference"], frame, named, indexed))
         made = row(answer["name"], answer["value"], answer["type"], reference, named, indexed)
-        return made | ({"length": answer["length"]} if "length" in answer else {})
+        return made | {name: answer[name] for name in ("length", "truncated") if name in answer}
 
     async def threads(self) -> list[dict[str, Any]]:
         rows = [
@@ -110,7 +125,7 @@ class GdbLooking(Looking):
         return [self._made(each, frame) for each in answer["rows"]]
 
     async def report(self, frame: int, budget: int, names: int, **more: Any) -> dict[str, Any]:
-        watched = more.get("watched") or []
+        watched = (more.get("watched") or []) if may_run.get() else []
         limit = min(VALUE_LIMIT, budget)
         answer = await self._inside_gdb(
             self._frame(frame), "report", VALUES * 2, limit=limit, names=names, watched=watched, seconds=VALUES
@@ -126,16 +141,36 @@ class GdbLooking(Looking):
                 watched_row(self._evaluation(each, frame, text, limit), limit)
                 for each, text in zip(answer["watches"], watched, strict=True)
             ]
+        elif more.get("watched"):
+            told["watches"] = await self.watch(frame, more["watched"], budget // 2)
         return told | {"return_value": given}
 
-    async def _evaluated(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+    async def _looked_at(
+        self, frame: int, place: Frame, look: looks.Look, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        """What macros make of it must be a look, too: they can do anything, also run a program."""
+        answer = await self._valued("look", frame, place, look.text, limit, timeout)
+        if "expanded" in answer:
+            try:
+                expanded = looks.parse(answer["expanded"])
+            except looks.NotALook as error:
+                return {"result": None, "type": None, "error": f"{MACRO}: {error}", "traceback": None}
+            answer = await self._valued("look", frame, place, expanded.text, limit, timeout)
+        if "expanded" in answer:
+            return {"result": None, "type": None, "error": MACRO, "traceback": None}
+        return answer
+
+    async def _run(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        return await self._valued("evaluate", frame, place, text, limit, timeout)
+
+    async def _valued(
+        self, method: str, frame: int, place: Frame, text: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
         try:
-            answer = await self._inside_gdb(
-                place, "evaluate", timeout + 1, expression=text, limit=limit, seconds=timeout
-            )
+            answer = await self._inside_gdb(place, method, timeout + 1, expression=text, limit=limit, seconds=timeout)
         except RelayError as error:
             return self._failed(error, text)
-        return self._evaluation(answer, frame, text, limit)
+        return dict(answer) if "expanded" in answer else self._evaluation(answer, frame, text, limit)
 
     def _evaluation(self, answer: dict[str, Any], frame: int, text: str, limit: int) -> dict[str, Any]:
         if "error" in answer:
@@ -159,6 +194,8 @@ class GdbLooking(Looking):
         return as_result(shortened(row("", answer["text"], None), limit))
 
     async def watch(self, frame: int, expressions: list[str], limit: int) -> list[dict[str, Any]]:
+        if not may_run.get():
+            return await super().watch(frame, expressions, limit)
         most = min(VALUE_LIMIT, max(1, limit // max(1, len(expressions))))
         wanted = {"watched": expressions, "limit": most, "seconds": VALUES}
         answer = await self._inside_gdb(self._frame(frame), "watch", VALUES * 2, **wanted)

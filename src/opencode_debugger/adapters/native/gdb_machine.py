@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import RelayError
 from ..base import DataBreakpoint, Go
 from .adapter import NativeAdapter
+from .looking import Frame
 from .machine import HEX, OUT_OF_SCOPE, Watched, no_code
 from .stopping import FROM_CORE
 from .talking import said_of
@@ -38,6 +39,9 @@ class GdbMachine(NativeAdapter):
     async def _command_line(self, text: str) -> str:
         raise NotImplementedError
 
+    async def _inside_gdb(self, place: Frame, method: str, timeout: float = 0, **arguments: Any) -> Any:
+        raise NotImplementedError
+
     async def _instructions(self, address: str, offset: int, count: int) -> list[dict[str, Any]]:
         """DAP's own only goes forward, and names files as the compiler did."""
         if offset < 0:
@@ -55,14 +59,10 @@ class GdbMachine(NativeAdapter):
         command = f"{WATCH[wanted.access]} {wanted.expression}"
         if wanted.condition:
             command += f" if {wanted.condition}"
-        arguments = {"expression": command, "frameId": self._frame(frame).id, "context": "repl"}
-        try:
-            said = str((await self._request("evaluate", arguments))["result"])
-        except RelayError as error:
-            raise RelayError("EVALUATE_ERROR", said_of(error) or error.message) from error
-        made = WATCHPOINT.search(said)
+        answer = await self._inside_gdb(self._frame(frame), "watch_data", command=command)
+        made = WATCHPOINT.search(answer.get("said", ""))
         if made is None:
-            raise RelayError("EVALUATE_ERROR", said.strip() or "gdb did not say why")
+            raise RelayError("EVALUATE_ERROR", answer.get("error") or answer["said"].strip() or "gdb did not say why")
         return int(made[2]), None if made[1] else SLOW
 
     async def _unwatch(self, watched: Watched) -> None:

@@ -14,17 +14,21 @@ from ..base import AttachSpec, LaunchSpec
 from ..processes import ExitStatus
 from ..watched import Watched
 from . import core_file, elf, lldb_program
+from .adapter import SERVER_NEWS
+from .lldb_looking import LONGEST_TEXT
 from .lldb_marks import LldbMarks
 from .lldb_prologues import quoted
 from .lldb_stopping import LldbStopping
 from .looking import Frame
-from .process import ERRORS, INPUT, OUTPUT, Helper
+from .process import ERRORS, INPUT, OUTPUT, Helper, Streams
 from .signals import QUIET
 from .talking import GRACE, done
 
 SETTINGS = (
     "settings set target.inherit-env false",
+    "settings set target.auto-apply-fixits false",  # else lldb evaluates another expression than the one that was asked
     "settings set target.process.stop-on-exec false",
+    f"settings set target.max-string-summary-length {LONGEST_TEXT}",
     f"command script import {quoted(str(Path(__file__).with_name('lldb_containers.py')))}",
 )
 NO_LOOKUP = "settings set symbols.enable-external-lookup false"
@@ -36,14 +40,11 @@ CONNECTED = (
     "platform shell true",
 )
 """Until lldb has noticed that it is connected, it refuses to launch; the second is for an lldb without Python."""
-PORT = re.compile(r"(\d+)\0")
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
 LOCAL = ("localhost", "127.0.0.1", "::1")
 SERVER_DIED = "the debug server (lldb-server) ended unexpectedly"
 DYING = 0.2
 """Seconds until the end of a program is seen that has died."""
-NEWS = 0.5
-"""Seconds for the end of a debug server to be known when its connection has ended."""
 NO_CONNECTION = -1
 """The exit code that is told of a program whose debug server has died."""
 
@@ -106,14 +107,12 @@ class LldbAdapter(LldbStopping):
             "enableAutoVariableSummaries": True,
         }
 
-    async def _serve(self, spec: LaunchSpec, environment: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    def _serve(self, spec: LaunchSpec, environment: dict[str, str], streams: Streams) -> tuple[str, dict[str, Any]]:
         """The server starts the program when it is told to, since only so it can be given streams."""
-        server = [lldb_program.find_server(self._path), "gdbserver", "--pipe", "3", "127.0.0.1:0"]
         _, own = self._find()
-        said = await self._start_server(["/bin/sh", "-c", 'exec "$@" 3>&2', "sh", *server], own, "/", PORT)
-        connect = f"process connect --plugin gdb-remote connect://127.0.0.1:{said[1]}"
-        assert self._server is not None
-        return "launch", self._launching(spec, environment, self._server, connect, *CONNECTED)
+        server, door = self._start_server(lldb_program.serving(self._path), own, streams, "/")
+        connect = f"process connect --plugin gdb-remote unix-connect://{door}"
+        return "launch", self._launching(spec, environment, server, connect, *CONNECTED)
 
     def _core_request(self, spec: LaunchSpec) -> tuple[str, dict[str, Any]]:
         assert spec.core is not None
@@ -207,7 +206,7 @@ class LldbAdapter(LldbStopping):
     async def _was_server_killed(self) -> bool:
         server = self._server or self._inner_server
         if server is not None:
-            await asyncio.wait([server.ended], timeout=NEWS)
+            await asyncio.wait([server.ended], timeout=SERVER_NEWS)
         if self._server is not None:
             return not self._server.is_alive and self._server.ended.result() < 0
         status = self._inner_server.ended.result() if self._inner_server and not self._inner_server.is_alive else None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import signal
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from ...errors import RelayError
 from ..base import Frames
 from ..rows import Row, clipped, has_failed
-from .looking import ERROR_LIMIT, Frame, Inside, Looking
+from . import looks
+from .looking import ERROR_LIMIT, RUNS_CODE, Frame, Inside, Looking
 from .talking import GRACE
 
 LOCALS = 1
@@ -22,6 +24,9 @@ DIAGNOSTIC = re.compile(r"^(?:error: )?(?:warning: )?(?:<user expression \d+>:(\
 SYNTAX = re.compile(r"(expected|extraneous|unterminated|missing|unexpected|invalid (digit|suffix|preprocessing))\b")
 WORDY = re.compile(r"^(supposed to interpret, but failed: |Couldn't apply expression side effects : )")
 INCOMPATIBLE = "from incompatible type"
+INTERPRETING = "--allow-jit false --apply-fixits false"
+"""lldb then goes through the code of an expression itself, and refuses what would call anything."""
+NOT_INTERPRETED = "Can't evaluate the expression without a running target"
 NOT_THERE = "Couldn't look up symbols:"
 CRYPTIC = {
     "Couldn't dematerialize a result variable: couldn't read its memory": "Cannot access the memory that it reads",
@@ -30,6 +35,9 @@ CRYPTIC = {
     "which lldb does not go",
 }
 NULL = re.compile(r"0x0+")
+INDEX = re.compile(r"-?[0-9]+")
+NOT_COMPLETED = re.compile(r"[\x00-\x1f\x7f\"'#%?<@;{}`\\]|(?<!-)>")
+"""What a text for completion is cut off at: lldb asks a compiler, and that would read the files that are named."""
 NAMELESS = "<null>"
 """What lldb-dap calls parameters without a name."""
 ADDRESSED = re.compile(r"^0x[0-9a-f]+ (?=.)")
@@ -39,6 +47,10 @@ COUNTED = re.compile(r"^[^(]*?\[(\d+)\]|size=(\d+)$")
 """How many elements an array has, by its type, and a container, by what lldb tells of it."""
 SHOWN, MOST_OPENED = 10, 20
 """Elements that are shown of a container, and containers of a listing."""
+LONGEST_TEXT = 20_000
+"""characters of a text that lldb shows; of longer ones it shows the beginning"""
+CUT = '"...'
+"""How it ends these."""
 UNNAMED = "___lldb_unnamed_symbol"
 """What lldb calls functions without a name."""
 CUT_SHORT = "Execution was interrupted"
@@ -80,7 +92,8 @@ class LldbLooking(Looking):
         if "indexedVariables" not in variable:  # not told of what was evaluated: all of it would be fetched at once
             found = COUNTED.match(variable.get("type") or "") or COUNTED.match(variable.get(value) or "")
             variable = {**variable, "indexedVariables": int(found[1] or found[2]) if found else 0}
-        return super()._row(variable, frame, value)
+        made = super()._row(variable, frame, value)
+        return made | {"truncated": True} if (variable.get(value) or "").endswith(CUT) else made
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         if inside.reference <= SCOPES:
@@ -128,14 +141,51 @@ class LldbLooking(Looking):
 
     # Expressions.
 
-    async def _evaluated(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
-        """What runs code of the program may take its time only as a command."""
-        if self.has_side_effects(text):
-            return await self._executed(frame, place, text, limit, timeout)
-        return await self._read_value(frame, place, text, limit, timeout)
+    async def _looked_at(
+        self, frame: int, place: Frame, look: looks.Look, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        """From member to member if that leads there; else as an expression whose code lldb reads and does not run."""
+        path = await self._path_of(frame, place, look, timeout)
+        if path is not None:
+            found = await self._read_value(frame, place, path, limit, timeout, "hover")
+            if not has_failed(found):
+                return found
+        return await self._interpreted(frame, place, look.text, look.names, limit, timeout)
 
-    async def _read_value(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
-        answer = await super()._evaluated(frame, place, text, limit, timeout)
+    async def _path_of(self, frame: int, place: Frame, look: looks.Look, timeout: float) -> str | None:
+        """In lldb's words, with numbers as indexes."""
+        parts = []
+        for part in look.path or ():
+            if isinstance(part, looks.Look):
+                found = await self._looked_at(frame, place, part, ERROR_LIMIT, timeout)
+                part = str(found.get("result"))
+                if not INDEX.fullmatch(part):
+                    return None
+            parts.append(part)
+        return "".join(parts) or None
+
+    async def _interpreted(
+        self, frame: int, place: Frame, text: str, names: Iterable[str], limit: int, timeout: float
+    ) -> dict[str, Any]:
+        """Names are the program's variables, and not its macros, which could do anything."""
+        plain = "".join(f"#undef {name}\n" for name in sorted(names))
+        command = f"expression {INTERPRETING} --timeout {int(timeout * 1e6)} -- {plain}#line 1\n{text}"
+        return await self._by_command(frame, place, command, text, limit, timeout)
+
+    async def _run(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        """Along a path if it is one; else as a command: lldb-dap's own way has no time limit, and evaluates something
+        else than what was asked where lldb has an idea of what was meant ("fix-its")."""
+        if not self.has_side_effects(text):
+            found = await self._read_value(frame, place, text, limit, timeout, "hover")
+            if not has_failed(found):
+                return found
+        return await self._executed(frame, place, text, limit, timeout)
+
+    async def _read_value(
+        self, frame: int, place: Frame, text: str, limit: int, timeout: float, context: str = "watch"
+    ) -> dict[str, Any]:
+        """In the context `hover` lldb-dap only goes along a path."""
+        answer = await self._asked_for(frame, place, text, limit, timeout, context)
         if answer.get("error") == NO_RESULT:
             return dict(VOID)
         if _is_closed(answer.get("type"), answer.get("result")):
@@ -143,14 +193,19 @@ class LldbLooking(Looking):
         return answer
 
     async def _executed(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
-        begun = time.monotonic()
         command = f"expression --timeout {int(timeout * 1e6)} -- {' '.join(text.splitlines())}"
+        return await self._by_command(frame, place, command, text, limit, timeout)
+
+    async def _by_command(
+        self, frame: int, place: Frame, command: str, text: str, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        begun = time.monotonic()
         self._require_talk().send("scopes", {"frameId": place.id})
         try:
             body = await self._contained("evaluate", {"expression": command, "context": "repl"}, timeout + GRACE)
         except RelayError as error:
             return self._failed(error, text)
-        said = without_echo(str(body["result"]))
+        said = str(body["result"]).removeprefix(f"(lldb) {command}\n")
         kept = RESULT.search(said)
         if kept is not None:
             return await self._read_value(frame, place, kept[1], limit, timeout)
@@ -168,8 +223,8 @@ class LldbLooking(Looking):
 
     async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
         """lldb completes commands, of which this one takes an expression."""
-        command = "expression -- "
-        return await super()._completions(place, command + typed, column + len(command))
+        command = f"expression -- {NOT_COMPLETED.split(typed)[-1].lstrip(' ,.)]-+/|^=')}"
+        return await super()._completions(place, command, len(command) + 1)
 
     # Assignments: by expressions, since lldb-dap's own take nothing but numbers.
 
@@ -284,4 +339,4 @@ def _plainly(message: str, said: str) -> str:
         names = ", ".join(line.strip() for line in said.partition(NOT_THERE)[2].splitlines() if line.startswith("  "))
         return f"The program has no code of its own for what this calls ({names}): it is inlined, or never used"
     message = WORDY.sub("", message)
-    return CRYPTIC.get(message, message)
+    return RUNS_CODE if NOT_INTERPRETED in message else CRYPTIC.get(message, message)

@@ -8,9 +8,11 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import DataBreakpoint
+from ..permission import may_run
+from . import looks
 from .lldb_looking import LldbLooking
 from .lldb_prologues import quoted
-from .machine import Machine, Watched, no_code
+from .machine import LIMIT, Machine, Watched, no_code
 from .names import short_name
 
 CREATED = re.compile(r"Watchpoint created: Watchpoint (\d+):")
@@ -41,8 +43,15 @@ class LldbMachine(LldbLooking, Machine):
         except RelayError as error:
             if UNKNOWN not in error.message:
                 raise
-            found = await self._asked(frame, f"(void *)(void (*)()){expression}")
-            return self._hex(found["result"], expression)
+            found = await self._asked_as_function(frame, expression)
+            return self._hex(found, expression)
+
+    async def _asked_as_function(self, frame: int, expression: str) -> str:
+        place, text = self._frame(frame), f"(void *)(void (*)()){expression}"
+        if may_run.get():
+            return str((await self._asked(frame, text))["result"])
+        names = looks.parse(expression).names
+        return str((await self._interpreted(frame, place, text, names, LIMIT, self._timeout)).get("result"))
 
     async def instruction(self, frame: int) -> str:
         return hex(int((await self._asked(frame, "(unsigned long)$pc"))["result"]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 
 from ...errors import RelayError
+from ...files import find_executable
 
 HOW_TO = (
     "Install lldb 18 or newer (on Debian or Ubuntu: apt-get install lldb-19), or name its lldb-dap in "
@@ -17,7 +17,7 @@ HOW_TO = (
 def find(setting: str | None) -> str:
     """The lldb-dap that the settings name, else the one on PATH: the plain name first, then the newest version."""
     if setting:
-        path = shutil.which(os.path.expanduser(setting))
+        path = find_executable(os.path.expanduser(setting))
         if path is None:
             raise _missing(f"lldb_path {setting!r} is not a program")
         return path
@@ -36,13 +36,19 @@ def find_server(setting: str | None) -> str:
     return found
 
 
+def serving(setting: str | None) -> list[str]:
+    """The command of a server that talks on the socket that is its stdin."""
+    server = [find_server(setting), "gdbserver", "--fd", "6"]
+    return ["/bin/sh", "-c", 'exec "$@" 6<&0 0</dev/null 1>/dev/null', "sh", *server]
+
+
 def _on_path(name: str) -> str | None:
-    plain = shutil.which(name)
+    plain = find_executable(name)
     if plain is not None:
         return plain
     versions: dict[int, str] = {}
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        for entry in _entries(folder):
+        for entry in _entries(folder) if os.path.isabs(folder) else ():
             match = re.fullmatch(re.escape(name) + r"-(\d+)", entry)
             path = os.path.join(folder, entry)
             if match and os.access(path, os.X_OK):
@@ -52,7 +58,7 @@ def _on_path(name: str) -> str | None:
 
 def _entries(folder: str) -> list[str]:
     try:
-        return os.listdir(folder or ".")
+        return os.listdir(folder)
     except OSError:
         return []
 

@@ -13,6 +13,7 @@ from ..base import ExceptionRule, Frames, Listener
 from ..files_only import FilesOnly
 from ..handles import Handles
 from ..hovering import may_change, pointed_at
+from ..permission import may_run, only_looks
 from ..rows import (
     MAX_PAGE,
     PAGE,
@@ -27,6 +28,7 @@ from ..rows import (
     watched_row,
     within,
 )
+from . import looks
 from .names import short_name
 from .talking import Talking
 
@@ -35,8 +37,12 @@ MOST_FRAMES = 500
 MOST_THREADS = 100
 """whose places are asked for, when all are listed"""
 ERROR_LIMIT = 2000
+LINE_ENDS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""To a debugger, what begins a new line is another command."""
 COMMAND = ">"
 """before a command of the debugger's own in an evaluation"""
+ONLY_LOOKS = "It is not evaluated for callers who may only read"
+RUNS_CODE = "It calls a function of the program, and a look runs nothing: POST /sessions/{id}/evaluate does"
 NOWHERE = " at an address that no memory can have"
 MOVING = re.compile(
     r"(c|cont\w*|fg|n|nex\w*|ni|s|ste\w*|si\w?|fin\w*|u|unt\w*|adv\w*|j|jump|r|run|start\w*|k|kill|det\w*|att\w*|signal"
@@ -128,6 +134,11 @@ class Looking(Talking, FilesOnly):
     async def _stack(self, thread_id: int, levels: int) -> Frames:
         body = await self._request("stackTrace", {"threadId": thread_id, "startFrame": 0, "levels": levels})
         return self._told(thread_id, body["stackFrames"])
+
+    async def _deeper(self, thread_id: int, start: int) -> Frames:
+        """The next frames of a deep stack, in the debugger's words."""
+        wanted = {"threadId": thread_id, "startFrame": start, "levels": MOST_FRAMES}
+        return list((await self._request("stackTrace", wanted))["stackFrames"])
 
     def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         """With ids of ours, and only paths that lead somewhere."""
@@ -244,7 +255,28 @@ class Looking(Talking, FilesOnly):
         return await self._evaluated(frame, place, text, limit, timeout)
 
     async def _evaluated(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
-        arguments = {"expression": text, "frameId": place.id, "context": "watch"}
+        """The value of an expression; for those who may only look, only of one that does no more."""
+        if may_run.get():
+            return await self._run(frame, place, text, limit, timeout)
+        try:
+            look = looks.parse(text)
+        except looks.NotALook as error:
+            return {"result": None, "type": None, "error": f"{ONLY_LOOKS}: {error}", "traceback": None}
+        return await self._looked_at(frame, place, look, limit, timeout)
+
+    async def _looked_at(
+        self, frame: int, place: Frame, look: looks.Look, limit: int, timeout: float
+    ) -> dict[str, Any]:
+        """Without calling or changing anything, whatever the classes of the program make of an operator."""
+        raise NotImplementedError
+
+    async def _run(self, frame: int, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
+        return await self._asked_for(frame, place, text, limit, timeout, "watch")
+
+    async def _asked_for(
+        self, frame: int, place: Frame, text: str, limit: int, timeout: float, context: str
+    ) -> dict[str, Any]:
+        arguments = {"expression": text, "frameId": place.id, "context": context}
         try:
             body = await self._contained("evaluate", arguments, timeout)
         except RelayError as error:
@@ -291,20 +323,30 @@ class Looking(Talking, FilesOnly):
                 return {"nothing": "There is no name at this place"}
         else:
             place = {}
-        answer = await self._evaluated(frame, self._frame(frame), expression, limit, timeout)
+            self._require_look(expression)
+        with only_looks():
+            answer = await self._evaluated(frame, self._frame(frame), expression, limit, timeout)
         return {**answer, "expression": expression, "place": place}
 
+    def _require_look(self, expression: str, code: str = "EVALUATE_ERROR", **details: Any) -> looks.Look:
+        try:
+            return looks.parse(expression)
+        except looks.NotALook as error:
+            said = f"{error}: this only looks, and runs nothing"
+            raise RelayError(code, said, suggestion=looks.ADVICE, expression=expression[:1000], **details) from error
+
     async def complete(self, frame: int, text: str, column: int | None) -> dict[str, Any]:
-        """The debugger completes whole texts; only the last word is replaced."""
+        """The debugger completes whole lines; only the last word is replaced."""
         column = len(text) + 1 if column is None else column
         typed = text[: column - 1]
-        word = re.search(r"\w*$", typed)
-        assert word is not None
-        labels = await self._completions(self._frame(frame), typed, column)
+        line, word = LINE_ENDS.split(typed)[-1], re.split(r"\W", typed)[-1]
+        start = len(typed) - len(word) + 1
+        with only_looks():
+            labels = await self._completions(self._frame(frame), line, len(line) + 1)
         items = [
-            {"label": label, "type": "variable", "start": word.start() + 1, "length": len(word[0])}
+            {"label": label, "type": "variable", "start": start, "length": len(word)}
             for label in labels
-            if label.startswith(word[0])
+            if label.startswith(word)
         ]
         return {"items": items[:PAGE], "total": len(items), "has_more": len(items) > PAGE}
 
@@ -372,9 +414,9 @@ class Looking(Talking, FilesOnly):
     def _check_exceptions(self, rules: list[ExceptionRule], conditions: bool) -> None:
         """Refuses what is Python's only; crashes stop in any case, and count for those who asked for them."""
         for rule in rules:
-            if "user_unhandled" in rule.filters:
+            for filter in {"user_unhandled", "test_failure"}.intersection(rule.filters):
                 advice = "Use raised (when it is thrown) or uncaught (when it ends the program)"
-                raise RelayError("NOT_SUPPORTED", "user_unhandled is for Python exceptions", suggestion=advice)
+                raise RelayError("NOT_SUPPORTED", f"{filter} is for Python exceptions", suggestion=advice)
             if rule.condition and not conditions:
                 advice = "Name the classes to stop on in `exceptions` instead"
                 raise RelayError("NOT_SUPPORTED", f"{self.kind} has no conditions on exceptions", suggestion=advice)
@@ -404,7 +446,7 @@ class Looking(Talking, FilesOnly):
         return False
 
     def has_side_effects(self, text: str) -> bool:
-        return may_change(text)
+        return may_change(text) and not looks.is_look(text)
 
 
 TRACED = 15

@@ -9,8 +9,10 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Bound, DataBreakpoint
+from ..permission import may_run
 from ..rows import complaint
 from ..rules import Count
+from . import looks
 from .ending import Ending
 from .stopping import FROM_CORE
 
@@ -43,9 +45,14 @@ class Machine(Ending):
     # Addresses and memory.
 
     async def address_of(self, frame: int, expression: str) -> str:
-        kind = (await self._asked(frame, expression))["type"] or ""
-        is_pointer = kind.rstrip().endswith("*")
-        found = await self._asked(frame, f"(void *)({expression})" if is_pointer else f"&({expression})")
+        """Numbers and registers are addresses themselves."""
+        if not may_run.get():
+            self._require_look(expression, "INVALID_PARAMETER", parameter="address")
+        is_address = looks.is_look(expression) and not looks.parse(expression).names
+        if not is_address:
+            kind = (await self._asked(frame, expression))["type"] or ""
+            is_address = kind.rstrip().endswith("*")
+        found = await self._asked(frame, f"(void *)({expression})" if is_address else f"&({expression})")
         return self._hex(found["result"], expression)
 
     async def instruction(self, frame: int) -> str:

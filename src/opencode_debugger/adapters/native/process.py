@@ -1,24 +1,31 @@
-"""The debugger as a process of its own, and the pipes that it hands to the program."""
+"""The debugger as a process of its own, the way to its server, and the pipes that it hands to the program."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 from collections import deque
 from collections.abc import Callable
 
 from ...dap.channel import Channel
 from ...dap.messages import Event
+from ..base import LaunchSpec
 from ..processes import MARKER, OWN, Pipes
 
 INPUT, OUTPUT, ERRORS = 7, 8, 9
 """Descriptors under which a debugger holds the program's streams: one digit, as every shell can write them."""
 REDIRECTED = f'exec "$@" <&{INPUT} >&{OUTPUT} 2>&{ERRORS} {INPUT}<&- {OUTPUT}>&- {ERRORS}>&-'
 """What a shell runs to start a program with exactly these streams."""
+CREATED = re.compile(r"Process .* created; pid = (\d+)")
+"""What gdbserver says when it has started a program."""
 LAST_WORDS = 8000
 """Characters of what a debugger said about itself that are kept."""
 PATIENCE = 10.0
@@ -57,6 +64,45 @@ class Streams:
         for fd in self._ours:
             os.close(fd)
         self._ours = []
+
+
+ADMIT = """
+import os, signal, socket, sys
+for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and what it runs would too
+    signal.signal(number, signal.SIG_DFL)
+line = socket.socket(fileno=0).accept()[0].detach()
+os.dup2(line, 0), os.dup2(line, 1)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+ADMITTING = (sys.executable, "-I", "-S", "-c", ADMIT)
+"""Before the command of a debug server that talks on its stdin and stdout: waits until somebody has come in there."""
+
+
+class Doorway:
+    """A way to a debug server for one debugger of this user: a socket whose name is a descriptor of this process.
+
+    A port would be open to everybody on this machine until the debugger has come."""
+
+    def __init__(self) -> None:
+        self.listener = socket.socket(socket.AF_UNIX)
+        """for a debug server, after `ADMITTING`"""
+        with tempfile.TemporaryDirectory(prefix="ocdb-") as folder:
+            inside = os.open(folder, os.O_PATH)
+            try:
+                path = f"/proc/self/fd/{inside}/door"  # short enough for a socket, wherever the folder is
+                self.listener.bind(path)
+                self.listener.listen(1)
+                self._fd = os.open(path, os.O_PATH)
+            finally:
+                os.close(inside)
+
+    @property
+    def name(self) -> str:
+        return f"/proc/{os.getpid()}/fd/{self._fd}"
+
+    def close(self) -> None:
+        self.listener.close()
+        os.close(self._fd)
 
 
 class Helper:
@@ -140,6 +186,15 @@ class Helper:
             with contextlib.suppress(ProcessLookupError):
                 self._popen.send_signal(signal.SIGKILL)
             await asyncio.wait([self.ended], timeout=PATIENCE)
+
+
+def under_gdbserver(
+    server: str, line: str, spec: LaunchSpec, environment: dict[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Command and environment. The shell that it starts programs with is ours; the program gets its own again."""
+    own = f"SHELL={shlex.quote(environment['SHELL'])}" if "SHELL" in environment else "unset SHELL"
+    wrapper = ["/bin/sh", "-c", shlex.quote(f"{own}; {REDIRECTED}"), "sh"]  # for a shell: it does not quote them
+    return [server, "--wrapper", *wrapper, "--", line, spec.target, *spec.args], {**environment, "SHELL": "/bin/sh"}
 
 
 async def start_debugger(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from typing import Any
 
@@ -21,6 +20,15 @@ HALT = 5.0
 LONGEST_LOG = 10_000
 """characters of a log message"""
 FROM_CORE = "A core file shows a program that has crashed: it can be looked at, but not run"
+
+
+class NotLetGo(RelayError):
+    """The debugger refused to let the program go on."""
+
+    def __init__(self, said: str) -> None:
+        advice = "Remove the breakpoint that is named, or whatever else keeps it, then go on"
+        super().__init__("INVALID_SESSION_STATE", f"The program cannot go on: {said}", suggestion=advice)
+        self.told = f"{self.message.rstrip('.')}. {advice}"
 
 
 class Stopping(Looking):
@@ -195,8 +203,19 @@ class Stopping(Looking):
     async def _go_on_quietly(self, thread_id: int) -> None:
         self._is_running = True
         self._forget_places()
-        with contextlib.suppress(RelayError):
+        try:
             await self._send_off(self._onward, self._go_arguments(thread_id, self._alone is not None))
+        except NotLetGo as error:
+            if not self._is_ending:
+                self._stay(thread_id, error)
+        except RelayError:
+            return  # it has ended, or its debugger has: that is told by itself
+
+    def _stay(self, thread_id: int, error: NotLetGo) -> None:
+        """A program that everybody takes for running is still where it was."""
+        self._is_running = False
+        if not self._is_over:
+            self._tell("pause", thread_id, [])
 
     @property
     def _onward(self) -> str:
@@ -293,11 +312,10 @@ class Stopping(Looking):
         while len(frames) % MOST_FRAMES == 0 and frames:
             if len(frames) >= wanted:
                 return True
-            arguments = {"threadId": thread_id, "startFrame": len(frames), "levels": MOST_FRAMES}
-            body = await self._request("stackTrace", arguments)
-            if not body["stackFrames"]:
+            further = await self._deeper(thread_id, len(frames))
+            if not further:
                 break
-            frames += self._told(thread_id, body["stackFrames"], len(frames))
+            frames += self._told(thread_id, further, len(frames))
         return False
 
 

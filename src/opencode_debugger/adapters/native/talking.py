@@ -15,7 +15,7 @@ from ..journeys import Journeys
 from ..processes import Pipes
 from ..watched import Watched
 from .marks import Marks
-from .process import Helper, Streams
+from .process import Doorway, Helper
 
 GRACE = 2.0
 """Seconds for an evaluation that was interrupted to come back."""
@@ -48,8 +48,8 @@ class Talking:
         self._server: Helper | None = None
         self._talk: Conversation | None = None
         self._pipes: Pipes | None = None
-        self._streams: Streams | None = None
-        """the program's, until the debugger or its server has them"""
+        self._door: Doorway | None = None
+        """by which the debugger comes to its server"""
         self._watched: Watched | None = None
         """a program that runs without its debugger"""
         self._features: dict[str, Any] = {}
@@ -121,7 +121,7 @@ class Talking:
             await asyncio.wait([sent], timeout=timeout)
             if not sent.done():
                 await self._interrupt(seq, sent)
-                raise RelayError("DEBUGPY_TIMEOUT", f"{command} took too long", operation=command, timed_out=True)
+                raise RelayError("DEBUGPY_TIMEOUT", f"{self.kind} took too long, and was interrupted", timed_out=True)
             return await talk.answer(command, sent)
         except RelayError as error:
             said = said_of(error)

@@ -5,16 +5,15 @@ The relay reaches it by two requests of DAP's form: `ocdb` while the program is 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from . import beginning, looking, machine, marks, throws
+from . import beginning, going, looking, machine, marks, throws
 
-gdb: Any = importlib.import_module("gdb")
 _server: Any = importlib.import_module("gdb.dap.server")
-_events: Any = importlib.import_module("gdb.dap.events")
 
 METHODS: dict[str, Callable[..., Any]] = {
     "begin": beginning.begin,
@@ -23,6 +22,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "report": looking.report,
     "watch": looking.watch,
     "evaluate": looking.evaluate,
+    "look": looking.look,
     "command": looking.command,
     "complete": looking.complete,
     "set_variable": looking.set_variable,
@@ -33,9 +33,11 @@ METHODS: dict[str, Callable[..., Any]] = {
     "hits": marks.hits,
     "throws": throws.define,
     "sources": looking.sources,
+    "watch_data": machine.watch_data,
     "instructions": machine.instructions,
     "turn_back": machine.turn_back,
     "turn_forward": machine.turn_forward,
+    "deeper": looking.deeper,
     "tops": looking.tops,
 }
 
@@ -44,28 +46,23 @@ def _call(method: str, arguments: Any) -> Any:
     return METHODS[method](**arguments)
 
 
-def _halted_again() -> None:
-    """gdb takes a program for running after a call within a call, as in `f("text")`, whose text is made by one."""
-    thread = gdb.selected_thread()
-    if thread is not None and thread.is_stopped():
-        _events.inferior_running = False
-
-
 def install() -> None:
     # What an evaluation does to the program is told while it happens, so that it can be told from what follows.
     at_once = {"defer_events": False} if "defer_events" in inspect.signature(_server.request).parameters else {}
 
     @_server.request("ocdb", **at_once)
-    def halted(*, method, arguments=None, **extra):  # type: ignore[no-untyped-def]  # gdb checks annotations
+    def halted(*, method, arguments=None, looks=False, **extra):  # type: ignore[no-untyped-def]  # gdb checks annotations
         try:
-            return _call(method, arguments or {})
+            with looking.only_looks() if looks else contextlib.nullcontext():
+                return _call(method, arguments or {})
         finally:
-            _halted_again()
+            going.halted_again()
 
     @_server.request("ocdbAlways", expect_stopped=False)
     def always(*, method, arguments=None, **extra):  # type: ignore[no-untyped-def]
         return _call(method, arguments or {})
 
+    going.install()
     looking.install()
     marks.install()
 

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from .values import LARGE, REFERENCES, REFERRING, Json, Member, Reference, counts, failed, members, row
@@ -22,6 +22,8 @@ NO_OPERATOR = re.compile(r"Couldn't find method|no member named|syntax error")
 """What gdb says of a class without an assignment of its own, and of C."""
 CALLED = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?:\.|->|::)\s*\w+)|\b([A-Za-z_]\w*)\s*\(""")
 """A name before a bracket; texts and members are passed over."""
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+EXPANDED = "expands to: "
 returned: Any = None
 """What the function gave that was just left."""
 evaluating = 0
@@ -50,6 +52,14 @@ class Evaluating:
         evaluating -= 1
 
 
+def only_looks() -> ExitStack:
+    """While it is open nothing of the program is called or changed, also by operators of a class."""
+    with ExitStack() as stack:
+        for name in ("may-call-functions", "may-write-memory", "may-write-registers"):
+            stack.enter_context(gdb.with_parameter(name, False))
+        return stack.pop_all()
+
+
 def install() -> None:
     gdb.events.stop.connect(_stopped)
     gdb.events.cont.connect(_gone)
@@ -76,11 +86,8 @@ def select(place: Place) -> Any:
             for each in inferior.threads():
                 if each.global_num == thread:
                     each.switch()
-    frame = gdb.newest_frame()
-    for _ in range(level):
-        frame = frame.older()
-    frame.select()
-    return frame
+    gdb.execute(f"select-frame {level}", to_string=True)  # from frame to frame in Python takes far longer
+    return gdb.selected_frame()
 
 
 # Scopes.
@@ -243,6 +250,33 @@ def evaluate(place: Place, expression: str, limit: int, seconds: float) -> Json:
         return {"error": str(error)}
 
 
+def look(place: Place, expression: str, limit: int, seconds: float) -> Json:
+    """The value of an expression that was found to do no more than look, or what macros make of it."""
+    select(place)
+    said = str(gdb.execute(f"macro expand {expression}", to_string=True))
+    expanded = said.partition(EXPANDED)[2].strip()  # nothing where no macros are known
+    if expanded and "".join(expanded.split()) != "".join(expression.split()):
+        return {"expanded": expanded}
+    with _without_macros(expression):
+        return evaluate(place, expression, limit, seconds)
+
+
+@contextmanager
+def _without_macros(expression: str) -> Iterator[None]:
+    """Words stand for themselves: where gdb evaluates, there may be other macros than where it expands."""
+    words = sorted(set(WORD.findall(expression)))
+    defined = str(gdb.execute("macro list", to_string=True)).splitlines()
+    try:
+        for word in words:
+            gdb.execute(f"macro define {word} {word}", to_string=True)
+        yield
+    finally:
+        for word in words:
+            gdb.execute(f"macro undef {word}", to_string=True)
+        for line in defined:  # each is the command that defined it
+            gdb.execute(line, to_string=True)
+
+
 def watch(place: Place, watched: list[str], limit: int, seconds: float) -> list[Json]:
     deadline = time.monotonic() + seconds
     rows = []
@@ -263,7 +297,10 @@ def command(place: Place, text: str) -> Json:
 def complete(place: Place, text: str) -> list[str]:
     """What may stand at the end of an expression, each with all that comes before it."""
     select(place)
-    said = str(gdb.execute(f"complete {PRINT}{text}", to_string=True))
+    try:
+        said = str(gdb.execute(f"complete {PRINT}{text}", to_string=True))
+    except gdb.error:
+        return []  # nothing that gdb could go on from
     return [line[len(PRINT) :] for line in said.splitlines() if line.startswith(PRINT)]
 
 
@@ -358,6 +395,21 @@ def code_lines(path: str) -> set[int]:
         return {int(each["line"]) for each in gdb.execute_mi("-symbol-list-lines", path)["lines"]} - {0}
     except Exception:
         return set()
+
+
+def deeper(thread: int, stop: int, start: int, levels: int) -> list[Json]:
+    """Frames of a deep stack as DAP describes them. gdb's own way begins at the newest frame for each page, and takes
+    minutes for those of an endless recursion."""
+    frame = select([thread, start, stop])
+    rows: list[Json] = []
+    while frame is not None and len(rows) < levels:
+        place = frame.find_sal()
+        path = place.symtab.fullname() if place.symtab is not None else None
+        made = {"id": start + len(rows), "name": frame.name() or "", "line": place.line, "column": 0}
+        made["instructionPointerReference"] = hex(frame.pc())
+        rows.append({**made, "source": {"path": path}} if path else made)
+        frame = frame.older()
+    return rows
 
 
 def tops() -> Json:

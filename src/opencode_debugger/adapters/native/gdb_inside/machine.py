@@ -8,6 +8,7 @@ import os
 import re
 from typing import Any
 
+from . import going, looking
 from .values import Json
 
 gdb: Any = importlib.import_module("gdb")
@@ -43,6 +44,22 @@ def _source(address: int) -> Json:
         return {}
     path = place.symtab.fullname()
     return {"location": {"path": path}, "line": place.line} if os.path.isabs(path) else {}
+
+
+def watch_data(place: looking.Place, command: str) -> Json:
+    """Has a value watched; what the processor has no more room for is refused, and does not keep the program from going
+    on."""
+    looking.select(place)
+    before = {each.number for each in gdb.breakpoints()}
+    try:
+        with going.inserted_at_once():
+            said = str(gdb.execute(command, to_string=True))
+    except gdb.error as error:
+        for each in gdb.breakpoints():
+            if each.number not in before:
+                each.delete()
+        return {"error": going.plainly(error)}
+    return {"said": said}
 
 
 def turn_back() -> Json:

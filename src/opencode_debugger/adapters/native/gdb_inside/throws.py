@@ -138,11 +138,13 @@ def define(rules: list[Json]) -> Json:
 
 
 def thrown(place: looking.Place) -> Json:
-    """The exception that is being thrown, in words."""
+    """The exception that is being thrown, in words: it is asked for them once, by the first who may."""
     looking.select(place)
     if _last is None:
         return {}
-    return dict(_last, message=_what(_last["address"], _last["lineage"]))
+    if not _last.get("message"):
+        _last["message"] = _what(_last["address"], _last["lineage"])
+    return dict(_last)
 
 
 def _what(address: int, lineage: list[str]) -> str:

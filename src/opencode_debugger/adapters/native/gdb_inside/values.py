@@ -21,6 +21,8 @@ MOST_COUNTED = 10000
 """children of a pretty-printed value that are counted one by one"""
 SIZE = re.compile(r"(?:of length|with|of size) (\d+)(?: element|,|$| )")
 """How the printers of C++'s containers say how many they hold."""
+CUT = '"...'
+"""How gdb ends a text of which it shows only the beginning."""
 REFERRING = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 
@@ -75,7 +77,8 @@ def _beginning(value: Any) -> tuple[Any, str]:
 def _text_of(value: Any, more: str, limit: int) -> str:
     elements = max(4, min(MOST_ELEMENTS, limit // 2))
     options: Json = {"max_elements": elements, "max_depth": DEPTH, "symbols": True, "styling": False}
-    for attempt in (options, {"max_elements": elements, "max_depth": DEPTH}, {}):
+    texts: Json = {**options, "max_characters": max(MOST_ELEMENTS, limit)}
+    for attempt in (texts, options, {"max_elements": elements, "max_depth": DEPTH}, {}):
         try:
             text = str(value.format_string(**attempt))
             return text[:-1] + more + "}" if more and text.endswith("}") else text
@@ -89,6 +92,8 @@ def _text_of(value: Any, more: str, limit: int) -> str:
 def row(name: str, value: Any, limit: int = 2000) -> Json:
     value = _actual(value if isinstance(value, gdb.Value) else gdb.Value(value))
     made: Json = {"name": name, "value": text_of(value, limit), "type": type_of(value), "reference": 0}
+    if made["value"].endswith(CUT):
+        made["truncated"] = True
     try:
         named, indexed = counts(value)
         if named or indexed:
