@@ -34,6 +34,7 @@ from . import interpreter as interpreters
 from . import launch as launching
 from . import ports, target
 from .arrivals import ChildArrival
+from .callback import CallBack
 from .child import END_PATIENCE, Child
 from .hearing import Hearing
 from .looking import Looking
@@ -54,9 +55,17 @@ class DebugpyAdapter(Looking, Offered):
     more = frozenset({"subprocesses", "stop_scope_thread", "completions", "exception_classes", "step_until"})
 
     def __init__(
-        self, session_id: str, python_path: str, listener: Listener, timeout: float, launch_timeout: float
+        self,
+        session_id: str,
+        folder: str,
+        python_path: str,
+        listener: Listener,
+        timeout: float,
+        launch_timeout: float,
+        asks_early: bool = True,
     ) -> None:
         self._session_id = session_id
+        self._folder = folder
         self._python_path = python_path
         self._listener = listener
         self._timeout = timeout
@@ -70,7 +79,7 @@ class DebugpyAdapter(Looking, Offered):
         self._tokens = itertools.count(1)
         self._first_reference = 1000
         self._is_attached = False
-        self._callback: launching.CallBack | None = None
+        self._callback: CallBack | None = None
         """where debuggers of children call"""
         self._child: Child | None = None
         self._elder: DebugpyAdapter | None = None
@@ -85,14 +94,18 @@ class DebugpyAdapter(Looking, Offered):
         self._sweeping: asyncio.Task[None] | None = None
         self.spell: Callable[[str], str] = lambda path: path
         """what the user calls a file"""
-        self._identify(python_path)
+        self._identified: asyncio.Task[interpreters.Interpreter] | None = None
+        """who the interpreter says it is, unless it is not to be asked before a launch"""
+        if asks_early:
+            self._identify(python_path)
         self.pid: int | None = None
         self.warnings: list[str] = []
 
-    def _identify(self, python_path: str) -> None:
+    def _identify(self, python_path: str) -> asyncio.Task[interpreters.Interpreter]:
         """Known by the time it is needed: asking takes longer than creating a session."""
         self._identified = asyncio.get_running_loop().create_task(interpreters.identify(python_path))
         self._identified.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._identified
 
     async def check_interpreter(self, path: str) -> None:
         """Refuses what is no Python that can be debugged."""
@@ -105,7 +118,7 @@ class DebugpyAdapter(Looking, Offered):
 
     async def _interpreter(self, path: str) -> interpreters.Interpreter:
         if path == self._python_path:
-            return await asyncio.shield(self._identified)
+            return await asyncio.shield(self._identified or self._identify(path))
         return await interpreters.identify(path)
 
     async def check_launch(self, spec: LaunchSpec) -> None:
@@ -118,7 +131,7 @@ class DebugpyAdapter(Looking, Offered):
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         interpreter = await self._interpreter(spec.interpreter)
         await self._forget_last_program()
-        async with launching.CallBack(self._new_channel) as callback:
+        async with CallBack(self._folder, self._new_channel) as callback:
             environment = launching.environment(spec, self._session_id, callback, self._first_reference)
             self._first_reference += REFERENCES_PER_LAUNCH
             try:
@@ -161,7 +174,7 @@ class DebugpyAdapter(Looking, Offered):
                 return
             assert spec.pid is not None
             self._stranger = attaching.stranger(spec.pid)
-            async with attaching.Injection(self._stranger, self._new_channel) as injection:
+            async with attaching.Injection(self._stranger, self._folder, self._new_channel) as injection:
                 self._converse(await injection.connection(spec.gdb_path, spec.connect_timeout))
                 async with asyncio.timeout(spec.connect_timeout):
                     await self._attach(spec, breakpoints, stop_on)
@@ -376,6 +389,9 @@ class DebugpyAdapter(Looking, Offered):
         else:
             await self._aside("pause", thread=thread_id)  # an adapter in between would pause all
 
+    async def speak_for_blocked(self, thread_id: int | None) -> None:
+        await self._aside("speak_for_blocked", thread=thread_id)
+
     async def set_out(
         self, frame: int, most: int = 1, until: str | None = None, target: str | int | None = None
     ) -> dict[str, Any]:
@@ -417,10 +433,11 @@ class DebugpyAdapter(Looking, Offered):
         return frames
 
     async def examine(self, path: str) -> dict[str, Any]:
-        try:
-            interpreter = await asyncio.shield(self._identified)
-        except RelayError:
-            interpreter = await interpreters.identify(sys.executable)  # launching says what is wrong with the other
+        interpreter = None
+        if self._identified is not None:
+            with contextlib.suppress(RelayError):  # launching says what is wrong with it
+                interpreter = await asyncio.shield(self._identified)
+        interpreter = interpreter or await interpreters.identify(sys.executable)
         return await interpreters.examine(path, interpreter)
 
     async def find_function(self, path: str, name: str) -> list[int]:

@@ -11,9 +11,9 @@ from ...dap.channel import Channel
 from ...errors import RelayError
 from ..base import AttachSpec
 from ..watched import Watched
-from .inject import Delivery, code_for, inject
-from .launch import CallBack
-from .target import require_attachable
+from . import target
+from .callback import CallBack
+from .inject import Delivery, inject
 
 DIAL = 1.0
 NOTICE = 0.1
@@ -69,27 +69,29 @@ async def dial(new_channel: Callable[[], Channel], host: str, port: int) -> Chan
 
 
 def stranger(pid: int) -> Watched:
-    require_attachable(pid)
+    target.require_attachable(pid)
     return Watched(pid, is_kept=False)
 
 
 class Injection:
     """A debugger on its way into a process, and back to us."""
 
-    def __init__(self, stranger: Watched, new_channel: Callable[[], Channel]) -> None:
+    def __init__(self, stranger: Watched, folder: str, new_channel: Callable[[], Channel]) -> None:
         self._stranger = stranger
-        self._pid = stranger.pid
-        self._callback = CallBack(new_channel)
-        self._open = contextlib.AsyncExitStack()
+        self._pid = pid = stranger.pid
+        self._callback = CallBack(folder if target.can_enter(pid, folder) else None, new_channel)
+        self._callback.users.add(target.effective_user(pid))
+        if not target.shares_namespace(pid, "user"):
+            self._callback.user = None  # there we have another number
+        self._delivery = Delivery(self._callback)
 
     async def __aenter__(self) -> Injection:
-        await self._open.enter_async_context(self._callback)
-        self._delivery = Delivery(self._callback.token, code_for(self._callback))
-        await self._open.enter_async_context(self._delivery)
+        await self._callback.__aenter__()
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        await self._open.aclose()
+        self._callback.close()
+        self._delivery.close()
         if isinstance(error, (RelayError, TimeoutError, OSError)):
             await asyncio.wait([self._stranger.ended], timeout=NOTICE)
             if self._stranger.ended.done():
@@ -98,11 +100,11 @@ class Injection:
     async def connection(self, gdb_path: str | None, seconds: float) -> Channel:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        await inject(self._pid, gdb_path, self._delivery, self._callback.token, seconds)
+        await inject(self._pid, gdb_path, self._delivery, seconds)
         some: list[asyncio.Future[Any]] = [self._callback.debugger, self._delivery.answer, self._stranger.ended]
         await asyncio.wait(some, timeout=max(0, deadline - loop.time()), return_when=asyncio.FIRST_COMPLETED)
         if self._callback.debugger.done():
-            return self._callback.debugger.result()
+            return self._callback.take()
         if self._delivery.answer.done():
             await self.done()
         raise TimeoutError

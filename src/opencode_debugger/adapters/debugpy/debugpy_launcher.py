@@ -20,13 +20,18 @@ import types
 import warnings
 from typing import Any
 
+NOWHERE = ("127.0.0.1", 0)
+"""What debugpy is told for an address, and nobody uses."""
 OWN_FILES = (os.path.basename(__file__), "child_debugpy_launcher.py")
 
 
 def load_package(name: str, folder: str) -> Any:
     """Makes a folder importable under a name of ours, without touching sys.path."""
-    init = os.path.join(folder, "__init__.py")
-    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+    return load_file(name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+
+
+def load_file(name: str, path: str, **more: Any) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path, **more)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -96,12 +101,13 @@ def end_quickly(pydevd: Any) -> None:
         setattr(pydevd.PyDB, name, wait_for_writer)
 
 
-def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
+def connect(debugpy: Any, pydevd: Any, inside: Any, config: Any) -> None:
     """Returns when the runner has set its breakpoints and lets the program go."""
     pydevd.time = NoNap()
     try:
         debugpy.configure(subProcess=False)  # children are ours to start
-        debugpy.connect(("127.0.0.1", config["port"]), access_token=config["token"])
+        inside.reaching.instead_of_tcp(pydevd, config["way"])
+        debugpy.connect(NOWHERE)
     finally:
         pydevd.time = time
     for name in config["remove_environment"]:
@@ -113,6 +119,9 @@ def connect(debugpy: Any, pydevd: Any, config: Any) -> None:
         py_db = pydevd.get_global_debugger()
         if py_db is not None:
             py_db.block_until_configuration_done(cancel=Gone(py_db))
+        # Only without a debugger: with one, a stop on entry would be in this function, not in the program.
+        if py_db is None or py_db.pydb_disposed:
+            inside.reaching.end_late_threads()
 
 
 def new_main(**attributes: Any) -> Any:
@@ -200,14 +209,33 @@ def hide_own_frames(debugger_folder: str) -> None:
 
 def main() -> None:
     config = json.loads(os.environ.pop("OPENCODE_DEBUG_LAUNCH"))
+    if config["kind"] == "plain":
+        run_plain(config)
+        return
     del sys.argv[1 : 1 + config["shown"]]
     begin(config)()
 
 
-def begin(config: Any) -> Any:
-    """The program, with its debugger connected, ready to run."""
+def run_plain(config: Any) -> None:
+    """debugpy's own command line, as it is, but for the way on which it connects."""
+    forget_own_folder()
+    load_debugpy(config["debugpy"])
+    import pydevd
+    from debugpy.server import cli
+
+    reaching = load_file("_ocdb_reaching", os.path.join(config["inside"], "reaching.py"))
+    reaching.instead_of_tcp(pydevd, config["way"])
+    cli.main()  # type: ignore[no-untyped-call]
+
+
+def forget_own_folder() -> None:
     if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
         del sys.path[0]  # the folder of this file
+
+
+def begin(config: Any) -> Any:
+    """The program, with its debugger connected, ready to run."""
+    forget_own_folder()
     debugpy = load_debugpy(config["debugpy"])
     import pydevd
 
@@ -222,7 +250,7 @@ def begin(config: Any) -> Any:
         inside.versions.remember(target)
     run = PREPARE[kind](target)
     begins = inside.program_starts()
-    connect(debugpy, pydevd, config)
+    connect(debugpy, pydevd, inside, config)
     return functools.partial(run_to_the_end, run, begins, inside, pydevd, config)
 
 

@@ -19,8 +19,8 @@ def find_environment(path: str, folder: str) -> str:
         _refuse(path, f"venv {found!r} is a file, not a folder", _advice_for_file(found))
     if not os.path.isdir(found):
         _refuse(path, f"venv {found!r} is not an existing folder", "Make it with: python3 -m venv FOLDER")
-    if _interpreter_in(found) is None:
-        inner = next((name for name in (".venv", "venv") if _interpreter_in(os.path.join(found, name))), None)
+    if interpreter_in(found) is None:
+        inner = next((name for name in (".venv", "venv") if interpreter_in(os.path.join(found, name))), None)
         advice = f"Use {os.path.join(found, inner)}" if inner else "Give the folder that has bin/python in it"
         _refuse(path, f"venv {found!r} has no Python in it: there is no bin/python that can be executed", advice)
     return found
@@ -28,10 +28,10 @@ def find_environment(path: str, folder: str) -> str:
 
 def interpreter_of(environment: str) -> str:
     """Of a folder that was found before; if its Python is gone since, launching says so."""
-    return _interpreter_in(environment) or os.path.join(environment, INTERPRETERS[0])
+    return interpreter_in(environment) or os.path.join(environment, INTERPRETERS[0])
 
 
-def _interpreter_in(environment: str) -> str | None:
+def interpreter_in(environment: str) -> str | None:
     candidates = (os.path.join(environment, name) for name in INTERPRETERS)
     return next((path for path in candidates if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 

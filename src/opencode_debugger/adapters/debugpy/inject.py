@@ -3,7 +3,8 @@
 gdb stops the program for a moment and makes it do one of two things, both of which are allowed at any point of any
 program: it notes a call for the interpreter to make between two instructions (Py_AddPendingCall), or, where its main
 thread waits in the kernel and would not get to it, starts a thread that waits for its turn like any other. What then
-runs fetches the rest from us over a loopback connection. If we have given up by then, it ends without a trace.
+runs fetches the rest from us, once each has shown the other who it is. If we have given up by then, it finds nobody,
+and ends without a trace.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ import platform
 import re
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from ...errors import RelayError
 from .. import gdb_program
 from . import symbols
-from .launch import CallBack, debugpy_folder
+from .callback import CallBack
+from .launch import INSIDE, debugpy_folder
 
 INJECTED = Path(__file__).with_name("injected.py")
+REACHING = INSIDE / "reaching.py"
 
 FUNCTIONS = (
     "Py_AddPendingCall", "PyRun_SimpleString", "PyGILState_Ensure", "PyGILState_Release",
@@ -33,7 +36,7 @@ ALWAYS = FUNCTIONS[:2]
 
 PAGE = 4096
 TEXT_AT = 256
-"""Where in the page the text begins; the machine code is before it."""
+"""Where in the pages the text begins; the machine code is before it."""
 
 BLOCKING = (
     0, 7, 23, 34, 35, 42, 43, 45, 47, 61, 128, 130, 202, 230, 232, 247, 270, 271, 281, 288, 299, 441,
@@ -42,29 +45,24 @@ BLOCKING = (
 poll, select, pause, nanosleep, connect, accept, recvfrom, recvmsg, wait4, rt_sigtimedwait, rt_sigsuspend, futex,
 clock_nanosleep, epoll_wait, waitid, pselect6, ppoll, epoll_pwait, accept4, recvmmsg, epoll_pwait2."""
 
-BOOTSTRAP = """\
-exec('''
-import _thread
+FETCH = """
 def fetch():
     try:
-        import _socket
-        sock = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-        sock.connect(("127.0.0.1", %(port)d))
-        sock.sendall(b"%(token)s")
+        sock = reach(**%(way)r)
         text = b""
         while True:
             data = sock.recv(65536)
             if not data:
                 break
             text += data
-        if text:
-            config, _, code = text.partition(b"\\\\n")
-            names = {"__name__": "_ocdb_injected", "sock": sock, "config": eval(config)}
-            exec(compile(code, "<ocdb injected>", "exec"), names)
+        config, _, code = text.partition(b"\\n")
+        reaching = {"instead_of_tcp": instead_of_tcp, "end_late_threads": end_late_threads}
+        names = {"__name__": "_ocdb_injected", "sock": sock, "config": eval(config), "reaching": reaching}
+        exec(compile(code, "<ocdb injected>", "exec"), names)
     except BaseException:
         pass
+import _thread
 _thread.start_new_thread(fetch, ())
-''', {})
 """
 
 SCRIPT = """\
@@ -79,12 +77,12 @@ attach %(pid)d
 set $waits = %(waits)s
 set $page = ((long (*)(long, long, long, long, long, long)) %(mmap)d)(0, %(size)d, 3, 34, -1, 0)
 if $page > 0
-  restore page binary $page
+  restore {page} binary $page
   if $waits
-    set $waits = ((int (*)(long, long, long)) %(mprotect)d)($page, %(page)d, 5) == 0
+    set $waits = ((int (*)(long, long, long)) %(mprotect)d)($page, %(end)d, 5) == 0
   end
   if $waits
-    printf "OCDB thread %%d\\n", ((int (*)(long, long, long, long)) %(pthread_create)d)($page + %(page)d, 0, $page, 0)
+    printf "OCDB thread %%d\\n", ((int (*)(long, long, long, long)) %(pthread_create)d)($page + %(end)d, 0, $page, 0)
   else
     set $text = $page + %(text_at)d
     printf "OCDB call %%d\\n", ((int (*)(long, long)) %(Py_AddPendingCall)d)(%(PyRun_SimpleString)d, $text)
@@ -98,62 +96,59 @@ _RESULT = re.compile(r"^OCDB (thread|call) (-?\d+)$", re.MULTILINE)
 _PTRACE = re.compile(r"ptrace: (.*)")
 
 
-class Delivery:
-    """A loopback port from which the program fetches our code, and on which it says how that went."""
+class Delivery(asyncio.Protocol):
+    """Gives the program our code when it calls, and hears from it how that went."""
 
-    def __init__(self, token: str, code: bytes) -> None:
-        self._token = token.encode()
-        self._code = code
-        self._tasks: set[asyncio.Task[Any]] = set()
+    def __init__(self, callback: CallBack) -> None:
+        config = {"way": callback.way(), "debugpy": debugpy_folder()}
+        self._code = repr(config).encode() + b"\n" + INJECTED.read_bytes()
+        self._transport: asyncio.Transport | None = None
+        self._said = b""
         self.answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self.way = callback.way(callback.expect(self._called))
 
-    async def __aenter__(self) -> Delivery:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port: int = self._server.sockets[0].getsockname()[1]
-        return self
+    def _called(self) -> Delivery | None:
+        return self if self._transport is None else None
 
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.write(self._code)
+        self._transport.write_eof()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            if await reader.readexactly(len(self._token)) != self._token:
-                return
-            writer.write(self._code)
-            writer.write_eof()
-            said = msgspec.json.decode(await reader.read(PAGE))
+    def data_received(self, data: bytes) -> None:
+        self._said += data
+        if len(self._said) > PAGE:
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        with contextlib.suppress(msgspec.DecodeError):
+            said = msgspec.json.decode(self._said, type=dict[str, Any])
             if not self.answer.done():
                 self.answer.set_result(said)
-        except (OSError, EOFError, msgspec.DecodeError, asyncio.CancelledError):
-            pass
-        finally:
-            self._tasks.discard(task)
-            with contextlib.suppress(OSError):
-                writer.close()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
 
 
-def code_for(callback: CallBack) -> bytes:
-    config = {"port": callback.port, "token": callback.token, "debugpy": debugpy_folder()}
-    return repr(config).encode() + b"\n" + INJECTED.read_bytes()
+def first_text(way: dict[str, Any]) -> bytes:
+    """What the program runs first; all of it in a scope of its own."""
+    text = REACHING.read_text(encoding="utf-8") + FETCH % {"way": way}
+    return f"exec({text!a}, {{}})\n\0".encode()
 
 
-async def inject(pid: int, gdb_path: str | None, delivery: Delivery, token: str, seconds: float) -> None:
+async def inject(pid: int, gdb_path: str | None, delivery: Delivery, seconds: float) -> None:
     """Returns when the program is going to fetch the code, or has begun to."""
     found = symbols.addresses(pid, FUNCTIONS)
     missing = [name for name in ALWAYS if name not in found]
     if missing:
         raise RelayError("ATTACH_FAILED", f"Process {pid} has no {missing[0]}: it is not a Python that can be debugged")
-    text = BOOTSTRAP % {"port": delivery.port, "token": token}
-    page = machine_code(found).ljust(TEXT_AT, b"\0") + text.encode() + b"\0"
-    places = {"pid": pid, "waits": waits(found), "page": PAGE, "size": 2 * PAGE, "text_at": TEXT_AT}
+    pages = machine_code(found).ljust(TEXT_AT, b"\0") + first_text(delivery.way)
+    end = -(-len(pages) // PAGE) * PAGE
+    places = {"pid": pid, "waits": waits(found), "end": end, "size": end + PAGE, "text_at": TEXT_AT}
     script = SCRIPT % {**dict.fromkeys(FUNCTIONS, 0), **found, **places}
     gdb = await asyncio.to_thread(gdb_program.find, gdb_path)
-    work = asyncio.create_task(asyncio.to_thread(gdb_program.run_script, gdb, script, page))
+    work = asyncio.create_task(asyncio.to_thread(gdb_program.run_script, gdb, script, pages))
     _at_work.add(work)
     work.add_done_callback(_at_work.discard)
     # Whoever waits may give up; gdb is not to be disturbed: it lets the program go as soon as it is through.

@@ -1,7 +1,8 @@
 """Runs inside a program that is attached to by its process id: loads our debugger there and connects it to the runner.
 
-Comes as text (see inject.py), on a thread of its own, with `sock` and `config` as globals, on Python 3.8 and newer. The
-program goes on meanwhile and must not notice: nothing in sys.path, its environment, its output or its threads.
+Comes as text (see inject.py), on a thread of its own, on Python 3.8 and newer. Its globals are `sock`, `config` and
+`reaching`, the functions of inside/reaching.py by name. The program goes on meanwhile and must not notice: nothing in
+sys.path, its environment, its output or its threads.
 """
 
 from __future__ import annotations
@@ -104,21 +105,7 @@ def hurry() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
-def end_late_threads() -> None:
-    """A debugger that is told to go ends the threads that it knows: those that have begun to run. Of the others, one
-    would keep the program from ending."""
-    import threading
-
-    active: Any = threading._active  # type: ignore[attr-defined]  # `enumerate` hides them
-    for thread in list(active.values()):
-        debugger = getattr(thread, "py_db", None)
-        if debugger is not None:
-            debugger.created_pydb_daemon_threads[thread] = 1
-            if debugger.pydb_disposed:
-                thread.do_kill_pydev_thread()
-
-
-def connect(config: Dict[str, Any]) -> None:
+def connect(config: Dict[str, Any], reaching: Dict[str, Any]) -> None:
     check_nobody_debugs()
     breakpointhook = sys.breakpointhook
     with hurry():
@@ -133,35 +120,37 @@ def connect(config: Dict[str, Any]) -> None:
     if sys.version_info >= (3, 12):  # it counts the debugger's threads
         warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded", DeprecationWarning)
     debugpy.configure(subProcess=False)
+    start_client = pydevd.start_client
 
     @api._starts_debugging  # type: ignore[untyped-decorator]
     def settrace(address: Any, options: Dict[str, Any]) -> None:
         host, port = address
-        token = config["token"]
         # As debugpy.connect, which would wait here for the runner, for ever if that has gone.
-        api._settrace(host=host, port=port, client_access_token=token, wait_for_ready_to_run=False, **options)
+        api._settrace(host=host, port=port, wait_for_ready_to_run=False, **options)
 
     try:
-        settrace(("127.0.0.1", config["port"]))
+        reaching["instead_of_tcp"](pydevd, config["way"])
+        settrace(("127.0.0.1", 0))
     except BaseException:
+        pydevd.start_client = start_client
         debugger = pydevd.get_global_debugger()
         if debugger is not None:
             debugger.dispose_and_kill_all_pydevd_threads(wait=False)
         sys.breakpointhook = breakpointhook
         raise
     finally:
-        end_late_threads()
+        reaching["end_late_threads"]()
     sys._ocdb_breakpointhook = breakpointhook  # type: ignore[attr-defined]  # for whoever lets the program go again
 
 
-def work(sock: Any, config: Dict[str, Any]) -> None:
+def work(sock: Any, config: Dict[str, Any], reaching: Dict[str, Any]) -> None:
     import threading
 
     answer: Dict[str, Any] = {"done": True}
     try:
         # One that was given up may be loading still.
         with sys.__dict__.setdefault("_ocdb_loading", threading.Lock()):
-            connect(config)
+            connect(config, reaching)
     except Refused as error:
         answer = {"refused": str(error)}
     except BaseException as error:
@@ -171,12 +160,12 @@ def work(sock: Any, config: Dict[str, Any]) -> None:
         sock.close()
 
 
-def main(sock: Any, config: Dict[str, Any]) -> None:
+def main(sock: Any, config: Dict[str, Any], reaching: Dict[str, Any]) -> None:
     threading = load_threading(config["debugpy"])
-    thread = threading.Thread(target=work, args=(sock, config), name="opencode-debugger")
+    thread = threading.Thread(target=work, args=(sock, config, reaching), name="opencode-debugger")
     thread.daemon = thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True
     thread.start()
 
 
 if __name__ == "_ocdb_injected":
-    main(globals()["sock"], globals()["config"])
+    main(globals()["sock"], globals()["config"], globals()["reaching"])

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from ...errors import RelayError, invalid_parameter
+from ...files import find_executable, refused_source
 from ..processes import OWN
 from . import lines
 
@@ -83,6 +83,8 @@ async def examine(path: str, interpreter: Interpreter) -> dict[str, Any]:
         status = os.stat(path)
     except (OSError, ValueError):
         return lines.examine(path)
+    if problem := refused_source(path):
+        return lines.unreadable(problem)
     key = (path, status.st_mtime_ns, status.st_size, interpreter.version[:2])
     if key not in _examined:
         here = _same_as_ours(interpreter) and status.st_size <= _LARGE_SOURCE
@@ -152,10 +154,10 @@ def _find_program(path: str, folder: str) -> str:
     if not path.strip() or "\0" in path:
         _refuse(path, "The path of the Python interpreter is empty or contains a null byte")
     if os.sep not in path:
-        found = shutil.which(path)
+        found = find_executable(path)
         if found is None:
             _refuse(path, f"Python interpreter '{path}' was not found on PATH")
-        return os.path.abspath(found)
+        return found
     program = os.path.normpath(os.path.join(folder, os.path.expanduser(path)))
     _check_program(path, program)
     return program

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from ..base import Frames
@@ -9,6 +10,7 @@ from . import effects
 
 VALUES = 1.0
 """Seconds that showing values may take before a slow __repr__ is interrupted."""
+BETWEEN_LOOKS = 0.05
 
 
 class Looking:
@@ -35,6 +37,12 @@ class Looking:
 
     async def tasks(self, start: int, count: int) -> dict[str, Any]:
         return dict(await self._aside("tasks", start=start, count=count))
+
+    async def locks(self) -> dict[str, Any]:
+        """Two looks tell who is blocked."""
+        await self._aside("look_at_threads")
+        await asyncio.sleep(BETWEEN_LOOKS)
+        return dict(await self._aside("locks"))
 
     async def scopes(self, frame: int) -> list[dict[str, Any]]:
         return list((await self._in_frame(frame, "scopes"))["scopes"])

@@ -13,9 +13,12 @@ import msgspec
 from ...dap.messages import Response, decode_json
 from ...errors import RelayError
 from ..conversation import Conversation
+from ..permission import may_run
 from .launch import INSIDE
 
 NOT_SUSPENDED = "Unable to find thread for evaluation."
+QUIETLY = "_ocdb:"
+"""Begins what is no expression to debugpy: see inside/calling.py."""
 GRACE = 1.0
 """Seconds for an interrupted call to come back."""
 
@@ -69,6 +72,8 @@ class Probe:
             return await self._from_outside(frame, method, timeout, arguments)
         if response.message == NOT_SUSPENDED:
             answer = await self._look_elsewhere(frame, method, timeout, arguments)
+            if method == "evaluate":
+                answer["elsewhere"] = True
         else:
             answer = _answer(response)
         if answer.get("timed_out") and "seconds" in arguments:
@@ -154,20 +159,25 @@ if '_ocdb' not in _s.modules:
             setattr(_s.modules['_ocdb'], _n, _s.modules['_ocdb.' + _n])
     _pending = list(_order)
     while _pending:
-        _n = _pending.pop(0)
-        _m = _s.modules['_ocdb' if _n == '__init__' else '_ocdb.' + _n]
-        try:
-            exec(compile(_sources[_n], '<ocdb ' + _n + '>', 'exec'), _m.__dict__)
-        except ImportError:
-            if not _pending:
-                raise
-            _pending.append(_n)
+        _left = []
+        for _n in _pending:
+            _m = _s.modules['_ocdb' if _n == '__init__' else '_ocdb.' + _n]
+            try:
+                exec(compile(_sources[_n], '<ocdb ' + _n + '>', 'exec'), _m.__dict__)
+            except (ImportError, AttributeError) as _error:  # what it needs is not there yet
+                _left.append(_n)
+                if len(_left) == len(_pending):
+                    raise
+        _pending = _left
     _s.modules['_ocdb'].prepare()
 _s.modules['_ocdb'].begin(%(first)d)
 """
 
 
 def _expression(function: str, method: str, arguments: dict[str, Any], *more: float) -> str:
+    if not may_run.get():
+        quiet = msgspec.json.encode({**arguments, "quiet": True}).decode()
+        return QUIETLY + msgspec.json.encode((function, method, quiet, *more)).decode()
     text = msgspec.json.encode(arguments).decode()
     return f"__import__('_ocdb').{function}({', '.join(map(repr, (method, text, *more)))})"
 

@@ -9,7 +9,7 @@ from ..base import Frames
 
 ALLOWED = frozenset(
     {
-        "pydevdAuthorize", "pydevdSystemInfo", "initialize", "launch", "attach", "configurationDone", "disconnect",
+        "pydevdSystemInfo", "initialize", "launch", "attach", "configurationDone", "disconnect",
         "setBreakpoints", "continue", "next", "stepIn", "stepOut", "pause", "threads",
         "stackTrace", "evaluate",
     }

@@ -28,6 +28,7 @@ _VERSIONED = re.compile(r"/(?:lib)?python(\d)\.(\d+)[a-z]*[/.]")
 _STATE = re.compile(r"^State:\s+(\w)", re.MULTILINE)
 _TRACER = re.compile(r"^TracerPid:\s+(\d+)", re.MULTILINE)
 _UIDS = re.compile(r"^Uid:\s+(\d+)", re.MULTILINE)
+_EFFECTIVE_UID = re.compile(r"^Uid:\s+\d+\s+(\d+)", re.MULTILINE)
 _CAPABILITIES = re.compile(r"^CapEff:\s+([0-9a-f]+)", re.MULTILINE)
 
 
@@ -99,13 +100,28 @@ def _permission_problem(pid: int, status: str, native: bool) -> Problem | None:
     try:
         with open(f"/proc/{pid}/maps", "rb") as maps:
             maps.read(1)
-        root = os.readlink(f"/proc/{pid}/ns/net")
+        is_near = shares_namespace(pid, "net") and os.path.isdir(f"/proc/{pid}/root{debugpy_folder()}")
     except OSError:
         return Problem("the system does not let us look into it", PTRACE)
-    is_near = root == os.readlink("/proc/self/ns/net") and os.path.isdir(f"/proc/{pid}/root{debugpy_folder()}")
     if not is_near and not native:
         return Problem("it runs in a container or namespace from which it cannot reach us")
     return None
+
+
+def shares_namespace(pid: int, kind: str) -> bool:
+    return os.readlink(f"/proc/{pid}/ns/{kind}") == os.readlink(f"/proc/self/ns/{kind}")
+
+
+def effective_user(pid: int) -> int:
+    return int(_found(_EFFECTIVE_UID, _read(f"/proc/{pid}/status")) or 0)
+
+
+def can_enter(pid: int, folder: str) -> bool:
+    """A folder of ours: whether it has it under the same name, and may look into it."""
+    try:
+        return effective_user(pid) == os.geteuid() and os.path.samefile(f"/proc/{pid}/root{folder}", folder)
+    except OSError:
+        return False
 
 
 def _kind_problem(pid: int, native: bool) -> Problem | None:

@@ -15,10 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import RelayError
-from ..native.process import ERRORS, INPUT, OUTPUT, Helper
+from ..native.process import CREATED, ERRORS, INPUT, OUTPUT, Helper
 from .client import CHUNK, Client
 
-CREATED = re.compile(r"Process .* created; pid = (\d+)")
 PROCESS = re.compile(rb"\bpid:([0-9a-f]+);")
 INTERRUPT = b"\x03"
 TAKEN = b"+"
@@ -122,12 +121,19 @@ class Line:
             os.close(self._fd)
 
 
+def private_terminal() -> tuple[int, int]:
+    """Both ends of a raw terminal. Usually the group `tty` may write to one, and would talk to the debug server."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    os.fchmod(slave, 0o600)
+    return master, slave
+
+
 class PtyLine(Line):
     """A terminal for gdbserver. Each client gets a new one, which begins a new conversation."""
 
     def __init__(self) -> None:
-        master, self._slot = os.openpty()
-        tty.setraw(self._slot)
+        master, self._slot = private_terminal()
         super().__init__(master)
 
     @property
@@ -157,8 +163,7 @@ class PtyLine(Line):
         if self.is_closed:
             return
         old = self._fd
-        self._fd, slave = os.openpty()
-        tty.setraw(slave)
+        self._fd, slave = private_terminal()
         os.set_blocking(self._fd, False)
         os.dup2(slave, self._slot, inheritable=False)
         os.close(slave)

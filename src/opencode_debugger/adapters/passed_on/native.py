@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 from typing import Any
 
 from ...errors import RelayError
+from .. import gdb_program
 from ..base import LaunchSpec, Listener
 from ..environment import program_environment
-from ..native import elf
+from ..native import elf, lldb_program
 from ..native.buffering import by_lines
-from ..native.process import REDIRECTED, Helper, Streams
+from ..native.process import Helper, Streams, under_gdbserver
 from ..processes import ExitStatus, Pipes, end_others
 from ..stdin import Stdin
 from ..watched import Watched
@@ -56,11 +56,12 @@ class NativePassedOn(PassedOn):
         elf.check(spec.target, runs=True)
 
     def _find(self) -> str:
-        if self.name == "gdbserver":
-            from ..gdb_program import find_server
-        else:
-            from ..native.lldb_program import find_server
-        return find_server(self._paths[self.name] or None)
+        find_server = gdb_program.find_server if self.name == "gdbserver" else lldb_program.find_server
+        return find_server(self._path)
+
+    @property
+    def _path(self) -> str | None:
+        return self._paths[self.name] or None
 
     async def _start(self, spec: LaunchSpec) -> None:
         await self._close()
@@ -87,22 +88,16 @@ class NativePassedOn(PassedOn):
     def _under_gdbserver(self, spec: LaunchSpec, environment: dict[str, str], streams: Streams) -> tuple[Helper, Line]:
         """It reads and writes a terminal that only we have: a port would be open to everybody on this machine."""
         line = PtyLine()
-        # The shell that it starts programs with is the one named there; the program gets its own again.
-        own = environment.get("SHELL")
-        restored = f"SHELL={shlex.quote(own)}" if own is not None else "unset SHELL"
-        wrapper = ["--wrapper", "/bin/sh", "-c", shlex.quote(f"{restored}; {REDIRECTED}"), "sh", "--"]
-        command = [self._find(), *wrapper, line.name, spec.target, *spec.args]
-        environment = {**environment, "SHELL": "/bin/sh"}
+        command, given = under_gdbserver(self._find(), line.name, spec, environment)
         return Helper(
-            command, environment, self._session_id, streams, self._server_ended, cwd=spec.cwd, own_session=False
+            command, given, self._session_id, streams, self._server_ended, cwd=spec.cwd, own_session=False
         ), line
 
     def _under_lldb_server(
         self, spec: LaunchSpec, environment: dict[str, str], streams: Streams
     ) -> tuple[Helper, Line]:
         line = SocketLine([spec.target, *spec.args], spec.cwd, environment)
-        server = [self._find(), "gdbserver", "--fd", "6"]
-        command = ["/bin/sh", "-c", 'exec "$@" 6<&0 0</dev/null 1>/dev/null', "sh", *server]
+        command = lldb_program.serving(self._path)
         with line.theirs as theirs:
             return Helper(command, environment, self._session_id, streams, self._server_ended, theirs), line
 

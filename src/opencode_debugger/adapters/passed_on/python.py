@@ -7,14 +7,16 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
+
 from ...dap import framing, messages
-from ...dap.channel import Channel, quick_ack
+from ...dap.channel import Channel
 from ...errors import RelayError
-from ..base import LaunchSpec
+from ..base import LaunchSpec, Listener
 from ..debugpy import interpreter as interpreters
-from ..debugpy.launch import CallBack, connection, debugpy_folder
+from ..debugpy.callback import CallBack
+from ..debugpy.launch import INSIDE, LAUNCH, LAUNCHER, connection, debugpy_folder
 from ..environment import program_environment
-from ..peers import is_other_user
 from ..processes import ExitStatus, Program, end_others
 from ..stdin import Stdin
 from . import strangers
@@ -37,6 +39,10 @@ class PythonPassedOn(PassedOn):
     _program: Program | None = None
     _line: DebugpyLine | None = None
 
+    def __init__(self, session_id: str, folder: str, listener: Listener, timeout: float) -> None:
+        super().__init__(session_id, listener, timeout)
+        self._folder = folder
+
     async def check_launch(self, spec: LaunchSpec) -> None:
         interpreter = await interpreters.identify(spec.interpreter)
         await interpreters.check_program(spec.kind, spec.target, interpreter)
@@ -44,14 +50,12 @@ class PythonPassedOn(PassedOn):
     async def _start(self, spec: LaunchSpec) -> None:
         """Its debugger calls us, and runs nothing before a client has told it to."""
         interpreter = await interpreters.identify(spec.interpreter)
-        async with CallBack(OwnChannel) as callback:
-            environment = {**program_environment(spec, self._session_id), "PYTHONUNBUFFERED": "1"}
-            environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+        async with CallBack(self._folder, lambda: Channel(lambda event: None)) as callback:
             try:
                 self._program = program = Program(
-                    command(interpreter.path, spec, callback.port, callback.token),
+                    command(interpreter.path, spec),
                     spec.cwd,
-                    environment,
+                    environment(spec, self._session_id, callback),
                     self._listener.on_output,
                     self._exited,
                 )
@@ -105,24 +109,17 @@ class PythonPassedOn(PassedOn):
         self._program = self._line = None
 
 
-def command(interpreter: str, spec: LaunchSpec, port: int, token: str) -> list[str]:
+def command(interpreter: str, spec: LaunchSpec) -> list[str]:
     """Children are not debugged: nobody would answer them."""
     what = {"file": [spec.target], "module": ["-m", spec.target]}.get(spec.kind, ["-c", spec.target])
-    debugpy = [debugpy_folder(), "--connect", f"127.0.0.1:{port}", "--adapter-access-token", token, "--wait-for-client"]
-    own = ["-Xfrozen_modules=off", *spec.interpreter_args]
-    return [interpreter, *own, *debugpy, "--configure-subProcess", "False", *what, *spec.args]
+    debugpy = ["--connect", "127.0.0.1:0", "--wait-for-client", "--configure-subProcess", "False"]
+    return [interpreter, "-Xfrozen_modules=off", *spec.interpreter_args, str(LAUNCHER), *debugpy, *what, *spec.args]
 
 
-class OwnChannel(Channel):
-    """Of a process of ours: others can read the token in the list of processes."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda event: None)
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        if is_other_user(transport.get_extra_info("socket")):
-            self.close()
+def environment(spec: LaunchSpec, session_id: str, callback: CallBack) -> dict[str, str]:
+    config = {"kind": "plain", "way": callback.way(), "debugpy": debugpy_folder(), "inside": str(INSIDE)}
+    own = {"PYTHONUNBUFFERED": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    return {**program_environment(spec, session_id), **own, LAUNCH: msgspec.json.encode(config).decode()}
 
 
 class DebugpyLine:
@@ -131,7 +128,7 @@ class DebugpyLine:
     def __init__(self, channel: Channel) -> None:
         transport, self._deframer = channel.hand_over()
         self._reader = asyncio.StreamReader()
-        protocol = _Quick(self._reader)
+        protocol = asyncio.StreamReaderProtocol(self._reader)
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
         self._writer = asyncio.StreamWriter(transport, protocol, self._reader, asyncio.get_running_loop())
@@ -220,15 +217,3 @@ class DebugpyLine:
     def close(self) -> None:
         self._pump.cancel()
         self._writer.close()
-
-
-class _Quick(asyncio.StreamReaderProtocol):
-    """Acknowledges at once: debugpy's end would wait for that before it sends the rest of a message."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._socket = transport.get_extra_info("socket")
-        super().connection_made(transport)
-
-    def data_received(self, data: bytes) -> None:
-        quick_ack(self._socket)
-        super().data_received(data)

@@ -20,6 +20,7 @@ from . import (
     interrupts,
     joining,
     leaving,
+    of_pydevd,
     overflow,
     passed,
     raised,
@@ -52,7 +53,7 @@ def prepare() -> None:
     pydev_log._LoggingGlobals._debug_stream_initialized = True
     pydev_log.initialize_debug_stream = lambda reinitialize=False: None
     stops.install(on_resume=_resumed)
-    for mend in (passed, raised, overflow, wire, forks, joining, versions, tasks, travel):
+    for mend in (of_pydevd, calling, passed, raised, overflow, wire, forks, joining, versions, tasks, travel):
         mend.install()
     spawning.install(send, send_now)
     functions.install(send)

@@ -11,6 +11,7 @@ from .texts import Plain, clip
 
 _PLAIN_KINDS = "biufcSUTO"
 """whose elements numpy itself turns into Python's own values, exactly"""
+_WORDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex", "O": "object"}
 _CHUNK = 64
 _DTYPE_LIMIT = 200
 
@@ -18,13 +19,13 @@ _DTYPE_LIMIT = 200
 class _Numpy:
     """The real classes and their own accessors: no subclass has a say."""
 
-    __slots__ = ("dtype", "generic", "get", "item", "nbytes", "ndarray", "shape", "view")
+    __slots__ = ("dtype", "generic", "get", "item", "nbytes", "ndarray", "shape", "type", "view")
 
     def __init__(self, ndarray: Any, generic: Any) -> None:
         self.ndarray, self.generic = ndarray, generic
         self.shape, self.dtype = of_c(ndarray, "shape"), of_c(ndarray, "dtype")
         self.nbytes, self.view = of_c(ndarray, "nbytes"), of_c(ndarray, "view")
-        self.get, self.item = of_c(ndarray, "__getitem__"), of_c(generic, "item")
+        self.get, self.item, self.type = of_c(ndarray, "__getitem__"), of_c(generic, "item"), of_c(generic, "dtype")
 
 
 _numpy: Optional[_Numpy] = None
@@ -55,13 +56,28 @@ def lens(obj: Any) -> Optional[Lens]:
     return None
 
 
+def item(obj: Any, key: Any) -> Any:
+    """An element or a part of an array by its position; MISSING if it is none, or has items of its own making."""
+    numpy = _find()
+    if numpy is None or raw.class_attribute(type(obj), "__getitem__") is not numpy.get:
+        return raw.MISSING
+    return numpy.get(obj if type(obj) is numpy.ndarray else numpy.view(obj, numpy.ndarray), key)
+
+
 def scalar(obj: Any) -> Any:
     """Python's own value of a numpy scalar, or its text; the object itself if it is none."""
     numpy = _find()
     if numpy is None or not raw.is_a(obj, numpy.generic):
         return obj
-    kind = obj.dtype.kind
-    value = numpy.item(obj) if kind in _PLAIN_KINDS or obj.dtype.names else str(obj)
+    dtype = numpy.type.__get__(obj)
+    kind = dtype.kind
+    if kind in _PLAIN_KINDS or dtype.names:
+        value = numpy.item(obj)
+    else:
+        with guard() as running:
+            value = running.attempt(str, obj)
+        if value is None:
+            return obj
     if type(value) is str and kind not in "SUT":
         return Plain(value)
     return obj if type(value) is type(obj) else value
@@ -69,8 +85,14 @@ def scalar(obj: Any) -> Any:
 
 def dtype_text(dtype: Any) -> str:
     with guard() as running:
-        text = running.attempt(str, dtype)
+        text = _dtype_at_hand(dtype) if running.is_quiet else running.attempt(str, dtype)
     return clip(text, _DTYPE_LIMIT)[0] if type(text) is str else raw.type_name(dtype)
+
+
+def _dtype_at_hand(dtype: Any) -> Any:
+    """Without numpy's own code in Python: `float64`, or as it is coded."""
+    word = _WORDS.get(dtype.kind)
+    return dtype.str if word is None else word if word in ("bool", "object") else "%s%d" % (word, 8 * dtype.itemsize)
 
 
 class ArrayLens(Lens):

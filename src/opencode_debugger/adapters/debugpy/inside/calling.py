@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from typing import Any, Callable, Dict, Iterable, Optional, Set
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Set
 
-from . import elsewhere, handles, interrupts, threads
+from . import elsewhere, handles, interrupts, silence, threads
 from .methods import METHODS
 from .moves import Moves
 from .sending import send
@@ -16,6 +17,28 @@ _threads: Dict[int, int] = {}
 """Where each call that may take long runs, by its token."""
 _cancelled: Set[int] = set()
 """Calls that were given up before their thread got to them: it must not run them later, at another stop."""
+
+
+QUIETLY = "_ocdb:"
+
+
+def install() -> None:
+    """Calls for those who may only read never become Python: names of the program, even __import__, may be its own."""
+    from _pydevd_bundle import pydevd_resolver, pydevd_vars, pydevd_xml
+
+    # Else it looks for one who can show our answer, and imports django and whatever else the program has for that.
+    handler = pydevd_xml._TYPE_RESOLVE_HANDLER
+    handler._type_to_resolver_cache[handles.Reply] = pydevd_resolver.defaultResolver
+    handler._type_to_str_provider_cache[handles.Reply] = handler.NO_PROVIDER
+    original = pydevd_vars.evaluate_expression
+
+    def evaluate_expression(py_db: Any, frame: Any, expression: str, is_exec: bool) -> Any:
+        if not expression.startswith(QUIETLY):
+            return original(py_db, frame, expression, is_exec)
+        function, *arguments = json.loads(expression[len(QUIETLY) :])
+        return (call if function == "call" else call_elsewhere)(*arguments)
+
+    pydevd_vars.evaluate_expression = evaluate_expression
 
 
 def begin() -> None:
@@ -43,13 +66,21 @@ def call(method: str, argument: str, token: int = 0, thread: int = 0, moves: Opt
         _cancelled.discard(token)
         return reply.finish({"timed_out": True})
     _threads[token] = threading.get_ident()
+    arguments = json.loads(argument)
     try:
-        answer = _METHODS[method](reply, **json.loads(argument))
+        with _quietly() if arguments.pop("quiet", False) else contextlib.nullcontext():
+            answer = _METHODS[method](reply, **arguments)
     except BaseException as error:
         answer = {"failed": "%s: %s" % (type(error).__name__, error)}
     finally:
         _threads.pop(token, None)
     return reply.finish(answer)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    with interrupts.nothing_runs(), silence.no_warnings():
+        yield
 
 
 def call_elsewhere(method: str, argument: str, token: int, thread: int, moves: int, frame_id: int) -> handles.Reply:

@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from . import lookup, raw
 from .members import key_name
+from .scope import names_of, variables
 
 MOST = 200
 _KEYS = 2000
@@ -107,11 +108,13 @@ def _keys(owner: Any, as_written: bool) -> List[Found]:
 
 def _owner(text: str, frame: Any) -> Any:
     chain = _chain(text.rstrip())
+    if len(chain) > lookup.LONGEST:
+        return lookup.MISSING
     try:
         tree = ast.parse(chain, mode="eval").body
     except Exception:
         return lookup.MISSING
-    return lookup.follow(tree, {**frame.f_globals, **frame.f_locals})
+    return lookup.follow(tree, names_of(frame))
 
 
 def _chain(text: str) -> str:
@@ -165,10 +168,9 @@ def _attributes(owner: Any) -> Iterable[Found]:
 def _names(frame: Any) -> List[Found]:
     found: List[Found] = []
     for namespace, rank in ((frame.f_locals, 0), (frame.f_globals, 0), (vars(builtins), 1)):
-        pairs = raw.pairs(namespace) if raw.is_a(namespace, dict) else list(dict(namespace).items())
         found += [
             (name, lookup.kind(value), rank)
-            for name, value in pairs
+            for name, value in variables(namespace).items()
             if type(name) is str and name.isidentifier() and name != "__pydevd_ret_val_dict"
         ]
     return found + [(word, "keyword", 2) for word in keyword.kwlist]

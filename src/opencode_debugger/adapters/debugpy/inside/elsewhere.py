@@ -10,6 +10,8 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterable, List
 
+from . import of_pydevd
+
 KEPT: Dict[Any, List[Any]] = {}
 """Replies by thread, and with them their references; debugpy keeps only those of its own evaluations."""
 looked_into: Dict[int, Any] = {}
@@ -27,9 +29,7 @@ def forget(thread_id: Any, kept: Iterable[Any]) -> None:
 
 
 def find_frame(dap_id: int) -> Any:
-    from _pydevd_bundle._debug_adapter.pydevd_base_schema import BaseSchema
-
-    wanted = BaseSchema._dap_id_to_obj_id.get(dap_id)
+    wanted = of_pydevd.BaseSchema._dap_id_to_obj_id.get(dap_id)
     for top in sys._current_frames().values():
         frame: Any = top
         while frame is not None:

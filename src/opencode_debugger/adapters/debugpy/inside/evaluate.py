@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import linecache
+import textwrap
 import traceback
 from types import CodeType, TracebackType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from . import private_names, raw
+from . import kept, lookup, private_names, raw
 from .awaiting import COROUTINE, Awaiting
 from .interrupts import Guard, Interrupted, guard, interrupt
 from .repr import describe_error
@@ -78,9 +79,7 @@ def evaluate(
     limit: int,
     context: str = "repl",
     deadline: Optional[float] = None,
-    about: Optional[Callable[[Any], Json]] = None,
 ) -> Json:
-    """`about` tells more of the value."""
     text = _dedented(expression)
     try:
         tree = _parse(text, context)
@@ -91,7 +90,7 @@ def evaluate(
     _show_lines(text)
     bare = "__builtins__" not in namespace
     try:
-        with guard() as running:
+        with guard() as running, kept.debugger():
             value, failed = cell.run(running, namespace)
             if failed is not None and not private and _missing_private(failed, text):
                 value, failed = _retry(running, text, context, namespace, failed)
@@ -99,10 +98,7 @@ def evaluate(
                 return failure(running, failed)
             if not cell.has_value:
                 return dict(_NO_VALUE)
-            result = _result(variable(clip(text, 100)[0], value, reply, limit, deadline, terms=RESULT))
-            if about is not None:
-                result.update(about(value))
-            return result
+            return _result(variable(clip(text, 100)[0], value, reply, limit, deadline, terms=RESULT))
     finally:
         # The error's traceback holds this frame.
         value = failed = None
@@ -110,10 +106,37 @@ def evaluate(
             namespace.pop("__builtins__", None)
 
 
+def look_up(
+    expression: str,
+    namespace: Dict[str, Any],
+    reply: Reply,
+    limit: int,
+    deadline: Optional[float] = None,
+    about: Optional[Callable[[Any], Json]] = None,
+) -> Json:
+    """The same without running anything: `beyond` says why that is not enough. `about` tells more of the value."""
+    text = expression.strip()
+    if len(text) > lookup.LONGEST:
+        return {"beyond": "it has more than %d characters" % lookup.LONGEST}
+    try:
+        tree: Any = _parse(text, "watch")
+        private_names.resolve(tree, namespace, False)
+    except BaseException as error:
+        return {"syntax_error": syntax_problem(error, text)}
+    try:
+        value = lookup.find(tree.body, namespace)
+    except lookup.Beyond as beyond:
+        return {"beyond": str(beyond)}
+    except lookup.Failed as failed:
+        return {"result": None, "type": None, "error": clip(encodable(str(failed)), ERROR_LIMIT)[0]}
+    result = _result(variable(clip(text, 100)[0], value, reply, limit, deadline, terms=RESULT))
+    if about is not None:
+        result.update(about(value))
+    return result
+
+
 def _dedented(expression: str) -> str:
     if expression[:1] in (" ", "\t", "\n", "\r"):
-        import textwrap
-
         expression = textwrap.dedent(expression)
     return expression.strip()
 

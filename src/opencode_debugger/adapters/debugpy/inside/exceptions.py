@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 import traceback
+from itertools import islice
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from . import raw
+from . import of_pydevd, raw, sources
 from .handles import Reply
-from .interrupts import Guard, guard
-from .repr import render, type_name
+from .interrupts import Guard, guard, is_quiet
+from .repr import describe_error, message_of, render, type_name
 from .texts import clip, encodable
 from .values import variable
 
@@ -21,6 +22,10 @@ MEMBERS = 20
 DEPTH = 3
 _SHORT = 300
 _NOTES = 20
+_STACK = 1000
+_MODULE = type.__dict__["__module__"].__get__
+_GROUP: Any = getattr(builtins, "BaseExceptionGroup", None)
+_QUALNAME = type.__dict__["__qualname__"].__get__
 
 IsForeign = Callable[[str], bool]
 
@@ -28,16 +33,46 @@ IsForeign = Callable[[str], bool]
 def describe(error: Any, is_foreign: IsForeign) -> Dict[str, Any]:
     """`is_foreign` knows the files that run the program and are no part of it."""
     with guard() as running:
-        told = _identity(error, running)
-        text = running.attempt(_traceback, error, is_foreign)
+        told = _identity(error)
+        text = _traceback(error, is_foreign) if running.is_quiet else running.attempt(_traceback, error, is_foreign)
         chain = [
-            {"relation": relation, "type": type_name(cause), "message": clip(_message(cause, running), _SHORT)[0]}
+            {"relation": relation, "type": type_name(cause), "message": clip(_message(cause), _SHORT)[0]}
             for relation, cause in _chain(error)
         ]
     told["traceback"] = encodable(text[-TRACEBACK_LIMIT:]) if type(text) is str else None
     if chain:
         told["chain"] = chain
+    members = [{**_identity(member), "location": _place(member, is_foreign)} for member in _leaves(error)]
+    if members:
+        told["exceptions"] = members
     return told
+
+
+def _leaves(error: Any) -> List[BaseException]:
+    """What a group is made of, without the groups in it."""
+    found: List[BaseException] = []
+    waiting = [error]
+    for _ in range(_STACK):
+        if not waiting or len(found) >= MEMBERS:
+            break
+        each = waiting.pop(0)
+        inner = _grouped(each)
+        if inner:
+            waiting = inner + waiting
+        elif each is not error:
+            found.append(each)
+    return found
+
+
+def _place(error: BaseException, is_foreign: IsForeign) -> Optional[Dict[str, Any]]:
+    """Where it was raised, in code of the program's own if it came from there."""
+    py_db, found, is_own_found = of_pydevd.pydevd.get_global_debugger(), None, False
+    for frame, line in islice(traceback.walk_tb(raw.exception_traceback(error)), _STACK):
+        name = frame.f_code.co_filename
+        is_own = bool(py_db is not None and py_db.in_project_scope(frame))
+        if not is_foreign(name) and (is_own or not is_own_found):
+            found, is_own_found = {"path": encodable(name), "line": line, "function": frame.f_code.co_name}, is_own
+    return found
 
 
 def explain(error: Any, is_foreign: IsForeign, reply: Reply, deadline: float) -> Dict[str, Any]:
@@ -52,7 +87,7 @@ def explain(error: Any, is_foreign: IsForeign, reply: Reply, deadline: float) ->
         told["chain"] = [
             {
                 "relation": relation,
-                **_identity(cause, running),
+                **_identity(cause),
                 "frames": _frames(cause, is_foreign, running),
                 "notes": _notes(cause),
             }
@@ -64,17 +99,17 @@ def explain(error: Any, is_foreign: IsForeign, reply: Reply, deadline: float) ->
     return told
 
 
-def _identity(error: Any, running: Guard) -> Dict[str, Any]:
-    kind = type(error)
-    return {
-        "type": type_name(error),
-        "full_type": "%s.%s" % (getattr(kind, "__module__", "?"), getattr(kind, "__qualname__", type_name(error))),
-        "message": _message(error, running),
-    }
+def _identity(error: Any) -> Dict[str, Any]:
+    return {"type": type_name(error), "full_type": _full_name(type(error)), "message": _message(error)}
 
 
-def _message(error: Any, running: Guard) -> str:
-    message = running.attempt(str, error)
+def _full_name(kind: type) -> str:
+    module = _MODULE(kind) if raw.is_plainly_named(kind) else None
+    return encodable("%s.%s" % (module if type(module) is str else "?", str.__str__(_QUALNAME(kind))))
+
+
+def _message(error: Any) -> str:
+    message = message_of(error)
     return encodable(clip(message, MESSAGE_LIMIT)[0]) if type(message) is str else "<message not available>"
 
 
@@ -101,7 +136,10 @@ def _chain(error: BaseException) -> List[Tuple[str, BaseException]]:
 
 def _frames(error: Any, is_foreign: IsForeign, running: Guard, with_callers: bool = False) -> List[Dict[str, Any]]:
     """Where it was raised comes last, as in a traceback; of a long one the end."""
-    summary = running.attempt(_summary, error, is_foreign, with_callers) or []
+    if running.is_quiet:
+        summary = _summary(error, is_foreign, with_callers)
+    else:
+        summary = running.attempt(_summary, error, is_foreign, with_callers) or []
     return [
         {
             "path": encodable(entry.filename),
@@ -115,12 +153,9 @@ def _frames(error: Any, is_foreign: IsForeign, running: Guard, with_callers: boo
 
 def _members(error: Any, is_foreign: IsForeign, running: Guard, depth: int) -> List[Dict[str, Any]]:
     """Of an ExceptionGroup, from Python 3.11 on."""
-    group = getattr(builtins, "BaseExceptionGroup", None)
-    if group is None or not depth or not raw.is_a(error, group):
-        return []
     found = []
-    for member in list(error.exceptions)[:MEMBERS]:
-        told = {**_identity(member, running), "frames": _frames(member, is_foreign, running)}
+    for member in _grouped(error)[:MEMBERS] if depth else ():
+        told = {**_identity(member), "frames": _frames(member, is_foreign, running)}
         inner = _members(member, is_foreign, running, depth - 1)
         if inner:
             told["exceptions"] = inner
@@ -128,13 +163,43 @@ def _members(error: Any, is_foreign: IsForeign, running: Guard, depth: int) -> L
     return found
 
 
+def _grouped(error: Any) -> List[Any]:
+    if _GROUP is None or not raw.is_a(error, _GROUP):
+        return []
+    return list(raw.read(error, "exceptions", ()))
+
+
 def _summary(error: BaseException, is_foreign: IsForeign, with_callers: bool) -> List[Any]:
     """`with_callers`: those too that the exception has not reached yet."""
-    trace = error.__traceback__
-    summary = list(traceback.extract_tb(trace))
+    trace = raw.exception_traceback(error)
+    summary = _of_trace(trace)
     if trace is not None and with_callers:
-        summary = list(traceback.extract_stack(trace.tb_frame.f_back)) + summary
+        summary = _of_callers(trace.tb_frame.f_back) + summary
     return [entry for entry in summary if not is_foreign(entry.filename)]
+
+
+def _of_trace(trace: Any) -> List[Any]:
+    return _at_hand(traceback.walk_tb(trace)) if is_quiet() else list(traceback.extract_tb(trace))
+
+
+def _of_callers(frame: Any) -> List[Any]:
+    if frame is None:
+        return []
+    return _at_hand(traceback.walk_stack(frame))[::-1] if is_quiet() else list(traceback.extract_stack(frame))
+
+
+def _at_hand(places: Any) -> List[Any]:
+    """As the traceback module makes them, with the lines that are there without asking a loader for them."""
+    return [
+        traceback.FrameSummary(
+            frame.f_code.co_filename,
+            line or 0,
+            frame.f_code.co_name,
+            lookup_line=False,
+            line=sources.line_of(frame, line),
+        )
+        for frame, line in islice(places, _STACK)
+    ]
 
 
 def _traceback(error: BaseException, is_foreign: IsForeign) -> str:
@@ -142,17 +207,34 @@ def _traceback(error: BaseException, is_foreign: IsForeign) -> str:
     lines: List[str] = []
     cause, _, link = _cause(error)
     if cause is not None:
-        lines += traceback.format_exception(type(cause), cause, cause.__traceback__)
+        lines += _formatted(cause)
         lines.append("\n%s\n\n" % link)
     lines.append("Traceback (most recent call last):\n")
     lines += traceback.format_list(_summary(error, is_foreign, True))
-    lines += traceback.format_exception_only(type(error), error)
+    lines += [_last_line(error)] if is_quiet() else traceback.format_exception_only(type(error), error)
     return "".join(lines)
 
 
+def _formatted(cause: BaseException) -> List[str]:
+    trace = raw.exception_traceback(cause)
+    if not is_quiet():
+        return traceback.format_exception(type(cause), cause, trace)
+    return [
+        "Traceback (most recent call last):\n",
+        *traceback.format_list(_of_trace(trace)),
+        _last_line(cause),
+    ]
+
+
+def _last_line(error: BaseException) -> str:
+    return "%s\n" % describe_error(error, MESSAGE_LIMIT)
+
+
 def _cause(error: BaseException) -> Tuple[Optional[BaseException], str, str]:
-    if error.__cause__ is not None:
-        return error.__cause__, "cause", "The above exception was the direct cause of the following exception:"
-    if error.__suppress_context__:
+    cause = raw.read(error, "__cause__")
+    if cause is not None:
+        return cause, "cause", "The above exception was the direct cause of the following exception:"
+    if raw.read(error, "__suppress_context__"):
         return None, "", ""
-    return error.__context__, "context", "During handling of the above exception, another exception occurred:"
+    context = raw.read(error, "__context__")
+    return context, "context", "During handling of the above exception, another exception occurred:"

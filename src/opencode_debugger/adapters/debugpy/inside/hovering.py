@@ -5,17 +5,30 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from typing import Any, Dict, Iterator, List, Optional, Set
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from . import raw, sources
-from .interrupts import guard
+from . import raw, routines, sources
+from .repr import render
 from .texts import clip, encodable
+from .trees import nodes
 
 _SIGNATURE = 300
 _DOC = 300
 _SIZE = 2000000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEPTH = 1000
+_WRAPPERS = 10
+_HEAP = 1 << 9
+_OF_C = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType)
 
 
 class Nothing(Exception):
@@ -145,7 +158,7 @@ class _Finder(ast.NodeVisitor):
 
 def check(found: Found) -> None:
     """Whoever points at something does not want it to run."""
-    for node in ast.walk(found.node):
+    for node in nodes(found.node):
         if isinstance(node, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
             raise Nothing("`%s` has a call in it, which is not run by pointing at it" % clip(found.text, 200)[0])
 
@@ -156,7 +169,7 @@ def frame_for(found: Found, path: str, frame: Any) -> Any:
         own = _frame_of(found.function, path, frame)
         if own is not None:
             return own
-        names = {node.id for node in ast.walk(found.node) if isinstance(node, ast.Name)}
+        names = {node.id for node in nodes(found.node) if isinstance(node, ast.Name)}
         bound = names & set(_bound(found.function))
         if bound:
             raise Nothing("%s belongs to %s(), which is not on this stack" % (min(bound), found.function.name))
@@ -189,10 +202,10 @@ def _callers(frame: Any) -> Iterator[Any]:
 
 def _bound(function: Any) -> Iterator[str]:
     declared: Set[str] = set()
-    for node in ast.walk(function):
+    for node in nodes(function):
         if isinstance(node, ast.Global):
             declared.update(node.names)
-    for node in ast.walk(function):
+    for node in nodes(function):
         if isinstance(node, ast.arg):
             yield node.arg
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in declared:
@@ -200,19 +213,66 @@ def _bound(function: Any) -> Iterator[str]:
 
 
 def about(value: Any) -> Dict[str, Any]:
-    """The signature of what can be called, and how its documentation begins."""
+    """The signature of what can be called, and how its documentation begins: as they are stored, nothing is asked."""
     more: Dict[str, Any] = {}
-    is_class = raw.is_a(value, type)
-    if not (is_class or callable(value) or inspect.ismodule(value)):
-        return more
-    with guard() as running:
-        signature = running.attempt(inspect.signature, value) if callable(value) else None
-        if signature is not None:
-            name = getattr(value, "__name__", None)
-            shown = running.attempt(str, signature)
-            if type(shown) is str:
-                more["signature"] = encodable(clip((name if type(name) is str else "") + shown, _SIGNATURE)[0])
-        doc = running.attempt(getattr, value, "__doc__", None)
+    signature = _signature(value)
+    if signature is not None:
+        more["signature"] = encodable(clip(signature, _SIGNATURE)[0])
+    doc = _documentation(value)
     if type(doc) is str and doc.strip():
         more["documentation"] = encodable(clip(inspect.cleandoc(doc).split("\n\n")[0], _DOC)[0])
     return more
+
+
+def _signature(value: Any) -> Optional[str]:
+    if raw.is_one_of(value, _OF_C) or (type(value) is type and _is_of_c(value)):
+        text = value.__text_signature__
+        return None if text is None else value.__name__ + re.sub(r"\$\w+(, /)?(, )?", "", text)
+    function, is_bound = _function_of(value)
+    if function is None:
+        return None
+    name = value.__name__ if raw.is_one_of(value, (FunctionType, MethodType)) else ""
+    name = raw.class_name(value) if raw.is_a(value, type) else name
+    return (name if type(name) is str else "") + routines.signature(function, render, is_bound, is_annotated=True)
+
+
+def _function_of(value: Any) -> Tuple[Optional[FunctionType], bool]:
+    """What runs when it is called, and whether its first parameter is given already."""
+    if type(value) is MethodType:
+        return _plain(value.__func__), True
+    if type(value) is FunctionType:
+        return _plain(value), False
+    if not raw.is_a(value, type):
+        return _plain(raw.class_attribute(type(value), "__call__")), True
+    if type(value) is not type and raw.class_attribute(type(value), "__call__") is not type.__call__:
+        return None, False
+    made = raw.class_attribute(value, "__new__")
+    made = made.__func__ if type(made) is staticmethod else made
+    return _plain(raw.class_attribute(value, "__init__")) or _plain(made), True
+
+
+def _plain(value: Any) -> Optional[FunctionType]:
+    """The function that it is, or that it was wrapped around."""
+    for _ in range(_WRAPPERS):
+        inner = (raw.instance_dict(value) or {}).get("__wrapped__")
+        if type(value) is not FunctionType or type(inner) is not FunctionType:
+            break
+        value = inner
+    return value if type(value) is FunctionType else None
+
+
+def _is_of_c(cls: type) -> bool:
+    return not type.__dict__["__flags__"].__get__(cls) & _HEAP
+
+
+def _documentation(value: Any) -> Any:
+    if type(value) is MethodType:
+        value = value.__func__
+    if raw.is_one_of(value, _OF_C) or (type(value) is type and _is_of_c(value)):
+        return value.__doc__
+    if raw.is_a(value, type):
+        return raw.class_dict(value).get("__doc__")
+    if type(value) is FunctionType or raw.is_a(value, ModuleType):
+        return raw.read(value, "__doc__")
+    function = _plain(raw.class_attribute(type(value), "__call__"))
+    return None if function is None else raw.class_attribute(type(value), "__doc__")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # signal wraps it in enums: 20 times slower
+import _thread
+import contextlib
+import ctypes
 import signal
 import threading
 import time
 from types import FrameType, FunctionType
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 
 class Interrupted(BaseException):
@@ -34,7 +37,7 @@ def renew() -> None:
 class Guard:
     """One request on one thread; `call` is the only place where an interrupt may strike."""
 
-    __slots__ = ("armed", "depth", "handler", "ident", "interrupted", "next_send", "pending", "previous")
+    __slots__ = ("armed", "depth", "handler", "ident", "interrupted", "is_quiet", "next_send", "pending", "previous")
 
     def __init__(self, ident: int) -> None:
         self.ident = ident
@@ -42,6 +45,7 @@ class Guard:
         self.armed = False
         self.pending = False
         self.interrupted = False
+        self.is_quiet = False
         self.next_send = 0.0
         self.handler: Optional[Callable[[int, Optional[FrameType]], Any]] = None
         self.previous: Any = None
@@ -100,8 +104,6 @@ class Guard:
         elif hasattr(signal, "pthread_kill"):
             signal.pthread_kill(self.ident, signal.SIGINT)
         else:
-            import _thread
-
             _thread.interrupt_main()
 
     def _arm(self) -> None:
@@ -172,9 +174,29 @@ def guard() -> Guard:
     return _running.get(ident) or Guard(ident)
 
 
+@contextlib.contextmanager
+def nothing_runs() -> Iterator[None]:
+    """For whoever may only look: as if what this thread calls of the program had been interrupted before it began."""
+    ident = threading.get_ident()
+    around = _running.get(ident)
+    quiet = Guard(ident)
+    quiet.interrupted = quiet.is_quiet = True
+    try:
+        with quiet:
+            yield
+    finally:
+        if around is not None:
+            _running[ident] = around
+
+
+def is_quiet() -> bool:
+    """Whether this thread carries out a call for which nothing may run."""
+    running = _running.get(threading.get_ident())
+    return running is not None and running.is_quiet
+
+
 def interrupt(thread_ident: int) -> bool:
     """Ends what a guard runs on that thread; False, and no effect, if no guard is open there."""
-    _load_ctypes()
     with _LOCK:
         running = _running.get(thread_ident)
         if running is None:
@@ -218,12 +240,5 @@ def raise_in_thread(ident: int) -> None:
 
 
 def _raise_in(ident: int, exception: Optional[type]) -> None:
-    ctypes = _load_ctypes()
     raised = None if exception is None else ctypes.py_object(exception)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), raised)
-
-
-def _load_ctypes() -> Any:
-    import ctypes
-
-    return ctypes

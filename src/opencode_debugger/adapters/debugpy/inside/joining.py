@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, Optional
 
-from . import forks
+from . import forks, reaching
 from .spawning import STATE, hidden
 
 PATIENCE = 45.0
@@ -98,14 +98,14 @@ def _connect_again(renew: Callable[[], None]) -> None:
         setup[pydevd_constants.ARGUMENT_PPID] = os.getppid()
     nap, pydevd.time = pydevd.time, _NoNap()
     try:
+        reaching.instead_of_tcp(pydevd, config["way"])
         pydevd.settrace(
             host="127.0.0.1",
-            port=config["port"],
+            port=0,
             suspend=False,
             trace_only_current_thread=False,
             overwrite_prev_trace=True,
             patch_multiprocessing=False,
-            client_access_token=config["token"],
             dont_trace_start_patterns=(config["debugpy"],),
             dont_trace_end_patterns=("debugpy_launcher.py",),
             notify_stdin=False,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any
+from typing import Any, Set
 
 from . import stepping
 
@@ -56,10 +56,26 @@ def stop_tracing() -> None:
         pydevd.pydevd_sys_monitoring.stop_monitoring(all_threads=True)
     else:
         threading.settrace(None)
-        # A thread's tracing can be ended from inside only: at the next call that it makes.
-        pydevd_tracing.set_trace_to_threads(_last_call, create_dummy_thread=False)
+        _traced.update(sys._current_frames())
+        _end_with_next_call(set(_traced))
     stepping.uninstall()
+
+
+_traced: Set[int] = set()
+"""Threads that have not made that call yet."""
+
+
+def _end_with_next_call(threads: Set[int]) -> None:
+    """A thread's tracing can be ended from inside only."""
+    import pydevd_tracing
+
+    pydevd_tracing.set_trace_to_threads(_last_call, threads, create_dummy_thread=False)
 
 
 def _last_call(frame: Any, event: str, arg: Any) -> None:
     sys.settrace(None)
+    _traced.discard(threading.get_ident())
+    if frame.f_back is None:
+        # A thread that is being started has the number of the one that starts it, up to its first call: this was
+        # meant for that one.
+        _end_with_next_call(set(_traced))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any, Dict, List, Optional
 
-from . import raw
+from . import of_pydevd, raw
 from .texts import clip, encodable
 
 _OWN = ("debugpy", "pydevd", "_pydev", "_ocdb", "pydev")
@@ -14,14 +13,11 @@ _LIMIT = 1000
 
 
 def modules() -> List[Dict[str, Any]]:
-    import debugpy
-
-    folder = os.path.dirname(debugpy.__file__)
     found = []
     for name, module in _snapshot():
         names = raw.instance_dict(module) or {}
         path = _text(names.get("__file__"))
-        if name.partition(".")[0].startswith(_OWN) or (path or "").startswith(folder):
+        if name.partition(".")[0].startswith(_OWN) or (path or "").startswith(of_pydevd.FOLDER):
             continue
         found.append({"name": encodable(clip(name, 200)[0]), "path": path, "version": _text(names.get("__version__"))})
     return found

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Optional
 
 from . import (
     assign,
+    blocked,
     breakpoints,
     calls,
     completing,
@@ -19,8 +20,11 @@ from . import (
     interrupts,
     joining,
     loaded,
+    locks,
     natives,
+    of_pydevd,
     raised,
+    raw,
     returned,
     sources,
     stops,
@@ -32,9 +36,12 @@ from . import (
     versions,
     watches,
 )
-from .scope import asked_frame, asked_names
+from .raised import TEST_FAILURE
+from .scope import asked_frame, asked_names, names_of, variables
+from .sending import send
 
 LAUNCHER = "debugpy_launcher.py"
+BREAK_MODES = {"raised": "always", "uncaught": "unhandled", TEST_FAILURE: "user_unhandled"}
 
 
 def _deadline(seconds: float) -> float:
@@ -103,7 +110,7 @@ def _complete(reply: handles.Reply, text: str, column: Optional[int]) -> Any:
 def _hover(
     reply: handles.Reply, limit: int, expression: Optional[str] = None, path: str = "", line: int = 1, column: int = 1
 ) -> Any:
-    """Of an expression, or of what is written at a place."""
+    """Of an expression, or of what is written at a place: looked up, never evaluated."""
     place: Dict[str, Any] = {}
     namespace: Any = None
     if expression is None:
@@ -117,9 +124,9 @@ def _hover(
         except hovering.Nothing as nothing:
             return {"nothing": str(nothing)}
         expression = found.text
-        namespace = dict(scope) if isinstance(scope, dict) else {**scope.f_globals, **scope.f_locals}
+        namespace = variables(scope) if raw.is_a(scope, dict) else names_of(scope)
         place = {"line": found.line, "column": found.column, "end_column": found.end_column}
-    answer = evaluate.evaluate(expression, namespace or asked_names(), reply, limit, "hover", about=hovering.about)
+    answer = evaluate.look_up(expression, namespace or names_of(asked_frame()), reply, limit, about=hovering.about)
     answer.update(expression=expression, place=place)
     return answer
 
@@ -142,22 +149,21 @@ def _evaluate(reply: handles.Reply, expression: str, context: str, limit: int) -
 
 def _exception(reply: handles.Reply, seconds: Optional[float] = None) -> Any:
     """In short as it comes with a stop; with `seconds` to look, everything about it."""
-    from _pydevd_bundle.pydevd_comm_constants import CMD_STEP_CAUGHT_EXCEPTION
 
     def is_foreign(name: str) -> bool:
         return returned.is_debugger_file(name) or name.endswith(LAUNCHER)
 
     found = asked_names().get("__exception__")
-    error = raised.with_trace(*found[1:]) if found else raised.leaving()
+    error = raised.with_trace(*found[1:]) if type(found) is tuple and len(found) == 3 else raised.leaving()
     if error is None:
         return {"exception": None}
     if seconds is None:
         described = exceptions.describe(error, is_foreign)
     else:
         described = exceptions.explain(error, is_foreign, reply, _deadline(seconds))
-    is_handled = getattr(threading.current_thread(), "stop_reason", None) == CMD_STEP_CAUGHT_EXCEPTION
+    is_handled = raw.read(threading.current_thread(), "stop_reason") == of_pydevd.CAUGHT
     mode, described["rules"] = raised.hit_rules(is_handled)
-    described["break_mode"] = {"raised": "always", "uncaught": "unhandled"}.get(mode, mode)
+    described["break_mode"] = BREAK_MODES.get(mode, mode)
     return {"exception": described}
 
 
@@ -174,7 +180,7 @@ def _functions(reply: handles.Reply, wanted: Any) -> Any:
 
 
 def _exceptions(reply: handles.Reply, rules: Any) -> Any:
-    raised.define(rules)
+    raised.define(rules, send)
     return {}
 
 
@@ -189,7 +195,7 @@ def _counts(reply: handles.Reply) -> Any:
 def _own_threads(reply: handles.Reply) -> Any:
     """Of the debugger: what they do is not the program's work. threading.enumerate does not list them."""
     there: Any = list(threading._active.values())  # type: ignore[attr-defined]
-    found = (thread for thread in there if getattr(thread, "is_pydev_daemon_thread", False))
+    found = (thread for thread in there if raw.read(thread, "is_pydev_daemon_thread"))
     return {"threads": [thread.native_id for thread in found if thread.native_id]}
 
 
@@ -244,6 +250,22 @@ def _pause(reply: handles.Reply, thread: int) -> Any:
     return {}
 
 
+def _speak_for_blocked(reply: handles.Reply, thread: Optional[int]) -> Any:
+    notifier = of_pydevd.pydevd.get_global_debugger().threads_suspended_single_notification
+    stops.current.speak_for_blocked(notifier, None if thread is None else threads.from_dap(thread))
+    return {}
+
+
+def _look_at_threads(reply: handles.Reply) -> Any:
+    """The first of two looks, which tell who is blocked."""
+    blocked.at_rest(threads.of_the_program())
+    return {}
+
+
+def _locks(reply: handles.Reply) -> Any:
+    return locks.explained(stops.current, of_pydevd.pydevd.get_global_debugger())
+
+
 def _tasks(reply: handles.Reply, start: int, count: int) -> Any:
     return tasks.listed(start, count)
 
@@ -276,7 +298,10 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "threads": _listed,
     "stack": _stack,
     "pause": _pause,
+    "speak_for_blocked": _speak_for_blocked,
     "tasks": _tasks,
+    "look_at_threads": _look_at_threads,
+    "locks": _locks,
     "own_threads": _own_threads,
     "step_targets": _step_targets,
     "set_out": _set_out,

@@ -64,8 +64,9 @@ def _ranges(frame: FrameType, line: int) -> List[Any]:
 
 def _variable(frame: FrameType, name: Any) -> Any:
     for namespace in (frame.f_locals, frame.f_globals, vars(builtins)):
-        if name in namespace:
-            return namespace[name]
+        found = (raw.plain_variables(namespace) or {}).get(name, raw.MISSING)
+        if found is not raw.MISSING:
+            return found
     return raw.MISSING
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import Any, Dict, Optional
 
 from . import raw
+from .trees import nodes
 
 
 def resolve(tree: ast.AST, namespace: Dict[str, Any], guess: bool) -> bool:
@@ -15,7 +16,7 @@ def resolve(tree: ast.AST, namespace: Dict[str, Any], guess: bool) -> bool:
     `self` are taken for owners that cannot be followed.
     """
     renamed = False
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and _is_private(node.attr):
             owner = _follow(node.value, namespace)
             if owner is raw.MISSING and guess:

@@ -12,7 +12,7 @@ import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
-from . import breakpoints
+from . import breakpoints, failing_tests, raw
 from .names import class_name, mro
 
 MODES = ("raised", "uncaught", "user_unhandled")
@@ -22,6 +22,8 @@ _TABLES = {
     "user_unhandled": "break_on_user_uncaught_exceptions",
 }
 """where pydevd keeps them"""
+TEST_FAILURE = "test_failure"
+"""A filter of ours: pydevd knows nothing of tests."""
 
 Send = Callable[[str, Dict[str, Any]], None]
 
@@ -88,7 +90,7 @@ def _is_own(py_db: Any, frame: Any) -> bool:
     return frame.f_code.co_filename == "<string>" or bool(py_db.in_project_scope(frame))
 
 
-def define(rules: List[Dict[str, Any]]) -> None:
+def define(rules: List[Dict[str, Any]], send: Send) -> None:
     """From now on these and no others."""
     import pydevd
 
@@ -101,6 +103,43 @@ def define(rules: List[Dict[str, Any]]) -> None:
         known = {"BaseException": _breakpoint(py_db, mode)} if _of(mode) else {}
         setattr(py_db, table, known)
     py_db.on_breakpoints_changed()
+    failing_tests.watch((lambda error: _test_failed(error, send)) if _of(TEST_FAILURE) else None)
+
+
+def _test_failed(error: BaseException, send: Send) -> None:
+    """Stops where it was raised: its frames are all still there, only nothing runs in them any more."""
+    import pydevd
+
+    py_db, trace = pydevd.get_global_debugger(), raw.exception_traceback(error)
+    if py_db is None or py_db.pydb_disposed or trace is None:
+        return
+    whole, trace = trace, _from_program(trace)
+    last = trace
+    while last.tb_next is not None:
+        last = last.tb_next
+    rules = [rule for rule in _of(TEST_FAILURE) if rule.means(type(error))]
+    hits = [rule.number for rule in rules if _holds(rule, error, last.tb_frame, send)]
+    if hits:
+        _hits[threading.get_ident(), TEST_FAILURE] = hits
+        error.__traceback__ = trace
+        try:
+            py_db.trigger_exception_handler((type(error), error, trace), as_uncaught=False)
+        finally:
+            error.__traceback__ = whole
+
+
+def _from_program(trace: Any) -> Any:
+    """Without the generators into which the exception was thrown (`with self.subTest()`): whoever threw it, and so is
+    below them on the stack, comes again behind them."""
+    first = trace
+    while trace is not None:
+        inner, caller = trace.tb_next, trace.tb_frame.f_back
+        while inner is not None and caller is not None and caller is not inner.tb_frame:
+            caller = caller.f_back
+        if inner is not None and caller is not None:
+            first = inner
+        trace = inner
+    return first
 
 
 def _of(mode: str) -> List[Rule]:
@@ -184,7 +223,7 @@ def _holds(rule: Rule, error: BaseException, scope: Any, send: Send) -> bool:
 def hit_rules(is_caught: bool) -> Tuple[str, List[int]]:
     """For which filter and rules this thread stopped."""
     thread = threading.get_ident()
-    for mode in ("raised", "user_unhandled") if is_caught else ("uncaught",):
+    for mode in ("raised", "user_unhandled") if is_caught else (TEST_FAILURE, "uncaught"):
         if (thread, mode) in _hits:
             return mode, _hits.pop((thread, mode))
     mode = "raised" if is_caught else "uncaught"
@@ -198,7 +237,7 @@ def forget() -> None:
 
 def with_trace(error: Any, trace: Any) -> Any:
     """Before Python 3.12 an exception does not have its traceback until somebody handles it."""
-    if isinstance(error, BaseException) and error.__traceback__ is None:
+    if raw.is_a(error, BaseException) and raw.exception_traceback(error) is None:
         BaseException.with_traceback(error, trace)
     return error
 

@@ -58,7 +58,7 @@ def _dataclass_fields(cls: type, slot: FunctionType) -> Optional[List[str]]:
         return None
     kind: Any = dataclasses._FIELD  # type: ignore[attr-defined]
     known = [field for field in fields.values() if type(field) is dataclasses.Field]
-    return [field.name for field in known if field.repr and field._field_type is kind]  # type: ignore[attr-defined]
+    return [field.name for field in known if field.repr is True and field._field_type is kind]  # type: ignore[attr-defined]
 
 
 def _values(obj: Any, names: List[str]) -> Iterator[Tuple[str, Any]]:

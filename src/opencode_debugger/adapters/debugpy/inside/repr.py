@@ -19,6 +19,7 @@ __all__ = ["describe_error", "render", "type_name"]
 MAX_DEPTH = 20
 _MIN_CUT = 12
 _MESSAGE_LIMIT = 120
+_ARGUMENTS_LIMIT = 4000
 _SHARED_DEPTH = 2
 
 
@@ -41,10 +42,31 @@ def address(obj: Any, note: str = "") -> str:
 
 def describe_error(error: BaseException, limit: int = _MESSAGE_LIMIT) -> str:
     """`Type: message`, whatever its __str__ does."""
-    with guard() as running:
-        message = running.attempt(str, error)
+    message = message_of(error)
     message = "" if message is None else str.__getitem__(message, slice(0, limit + 1))
     return clip(encodable(type_name(error) + (": " if message else "") + message), limit)[0]
+
+
+def message_of(error: BaseException) -> Optional[str]:
+    """As str() tells it; where nothing may run, as its arguments do."""
+    with guard() as running:
+        if not running.is_quiet:
+            message: Optional[str] = running.attempt(str, error)
+            return message
+    args = raw.exception_args(error)
+    if not args:
+        return ""
+    if raw.is_a(error, OSError) and len(args) > 1:
+        told = "[Errno %s] %s" % tuple(_shown(raw.read(error, name)) for name in ("errno", "strerror"))
+        path = raw.read(error, "filename")
+        return told if path is None else "%s: %s" % (told, render(path, _MESSAGE_LIMIT)[0])
+    if len(args) > 1 or raw.is_a(error, KeyError):
+        return render(args[0] if len(args) == 1 else args, _ARGUMENTS_LIMIT)[0]
+    return _shown(args[0])
+
+
+def _shown(value: Any) -> str:
+    return value if type(value) is str else render(value, _ARGUMENTS_LIMIT)[0]
 
 
 def _render(obj: Any, limit: int, deadline: Optional[float]) -> Text:
@@ -272,7 +294,7 @@ def foreign(obj: Any, limit: int, deadline: Optional[float]) -> str:
     """The object's own repr if it behaves, else what it is and why its repr is missing."""
     shown: str
     if raw.class_attribute(type(obj), "__repr__") is object.__repr__:
-        shown = object.__repr__(obj)
+        shown = object.__repr__(obj) if raw.is_plainly_named(type(obj)) else address(obj)
         return shown
     with guard() as running:
         if running.interrupted or (deadline is not None and time.monotonic() >= deadline):

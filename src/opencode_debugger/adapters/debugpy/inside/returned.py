@@ -7,6 +7,8 @@ import os
 import sys
 from typing import Any, Dict, List, Optional, Tuple
 
+from . import of_pydevd, raw
+
 KEPT = "__pydevd_ret_val_dict"
 _PAUSABLE = 0x20 | 0x80 | 0x200
 _COROUTINE = 0x80
@@ -57,7 +59,7 @@ def _operation(code: Any, at: int) -> str:
 
 def values(frame: Any, leaving: Optional[Left]) -> Tuple[List[Tuple[str, Any]], List[Tuple[str, Any]]]:
     """What the function returned that the program is leaving, if it does, and what others returned before."""
-    found = list(_kept(frame).items())
+    found = [item for item in list(_kept(frame).items()) if type(item[0]) is str]
     own: List[Tuple[str, Any]] = []
     if leaving is not None and found:
         own = [item for item in found if item[0].rpartition(".")[2] == leaving.name][-1:]
@@ -69,10 +71,7 @@ def values(frame: Any, leaving: Optional[Left]) -> Tuple[List[Tuple[str, Any]], 
 
 def _kept(frame: Any) -> Dict[str, Any]:
     """A class body may have any mapping for its locals: whatever that does is not to disturb a step."""
-    try:
-        kept = frame.f_locals.get(KEPT)
-    except Exception:
-        return {}
+    kept = (raw.plain_variables(frame.f_locals) or {}).get(KEPT)
     return kept if type(kept) is dict else {}
 
 
@@ -121,9 +120,7 @@ _folders: List[str] = []
 def _own_folders() -> Tuple[str, ...]:
     """Where the debugger's code is. In a program that was attached to, ours came as text and has no file."""
     if not _folders:
-        import debugpy
-
-        _folders.extend((os.path.dirname(debugpy.__file__), "<ocdb"))
+        _folders.extend((of_pydevd.FOLDER, "<ocdb"))
         if "__file__" in globals():
             _folders.append(os.path.dirname(__file__))
     return tuple(_folders)

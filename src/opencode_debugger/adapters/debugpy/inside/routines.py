@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -11,6 +12,7 @@ _PREFIXES: Dict[type, str] = {GeneratorType: "gi_", CoroutineType: "cr_", AsyncG
 _KINDS = {GeneratorType: "generator", CoroutineType: "coroutine", AsyncGeneratorType: "async_generator"}
 _DEFAULT_LIMIT = 30
 _SIGNATURE_LIMIT = 300
+_NOTE = 60
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 
 
@@ -44,28 +46,54 @@ def progress_locals(obj: Any) -> Any:
     return {} if frame is None or progress(obj)[0] == "running" else frame.f_locals
 
 
-def signature(function: FunctionType, render: Callable[[Any, int], Tuple[str, bool]]) -> str:
-    """As it was written, but for annotations; nothing of the program's runs but the repr of defaults, contained."""
+def signature(
+    function: FunctionType,
+    render: Callable[[Any, int], Tuple[str, bool]],
+    is_bound: bool = False,
+    is_annotated: bool = False,
+) -> str:
+    """As it was written; nothing of the program's runs but the repr of defaults, contained."""
     code = function.__code__
     names = list(code.co_varnames)
+    notes = _annotations(function, render) if is_annotated else {}
     positional = names[: code.co_argcount]
     keywords = names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     rest = names[code.co_argcount + code.co_kwonlyargcount :]
-    defaults = function.__defaults__ or ()
+    stored = function.__defaults__  # may be of a class derived from tuple, and the others of one from dict
+    defaults = () if stored is None else tuple(tuple.__iter__(stored))
     shown: List[str] = []
+
+    def add(name: str, default: Any = raw.MISSING, stars: str = "") -> None:
+        text = stars + name + (": " + notes[name] if name in notes else "")
+        if default is not raw.MISSING:
+            text += (" = " if name in notes else "=") + render(default, _DEFAULT_LIMIT)[0]
+        shown.append(text)
+
     for place, name in enumerate(positional):
         at = place - (len(positional) - len(defaults))
-        shown.append(name if at < 0 else "%s=%s" % (name, render(defaults[at], _DEFAULT_LIMIT)[0]))
-        if place + 1 == code.co_posonlyargcount:
+        if place or not is_bound:
+            add(name, raw.MISSING if at < 0 else defaults[at])
+        if place + 1 == code.co_posonlyargcount and shown:
             shown.append("/")
     if code.co_flags & _VARARGS:
-        shown.append("*" + rest.pop(0))
+        add(rest.pop(0), stars="*")
     elif keywords:
         shown.append("*")
-    given: Any = function.__kwdefaults__ or {}
+    given = raw.plain_variables(function.__kwdefaults__) or {}
     for name in keywords:
-        shown.append("%s=%s" % (name, render(given[name], _DEFAULT_LIMIT)[0]) if name in given else name)
+        add(name, given.get(name, raw.MISSING))
     if code.co_flags & _VARKEYWORDS:
-        shown.append("**" + rest.pop(0))
-    text = "(%s)" % ", ".join(shown)
+        add(rest.pop(0), stars="**")
+    text = "(%s)" % ", ".join(shown) + (" -> " + notes["return"] if "return" in notes else "")
     return text if len(text) <= _SIGNATURE_LIMIT else text[: _SIGNATURE_LIMIT - 3] + "..."
+
+
+def _annotations(function: FunctionType, render: Callable[[Any, int], Tuple[str, bool]]) -> Dict[str, str]:
+    """Those that can be told in a word. From Python 3.14 on finding them out runs code."""
+    found = {} if sys.version_info >= (3, 14) else raw.plain_variables(function.__annotations__) or {}
+    texts = {}
+    for name, note in found.items():
+        text = note if type(note) is str else raw.class_name(note) if raw.is_a(note, type) else render(note, _NOTE)[0]
+        if type(name) is str and text[:1] != "<":
+            texts[name] = text
+    return texts

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any, Dict
 
+from . import of_pydevd
+
 EVENT = "ocdb"
 
 
 def send(kind: str, body: Dict[str, Any]) -> None:
-    import pydevd
-
-    pydevd.send_json_message({"type": "event", "event": EVENT, "body": dict(body, kind=kind), "seq": 0})
+    of_pydevd.pydevd.send_json_message({"type": "event", "event": EVENT, "body": dict(body, kind=kind), "seq": 0})
 
 
 def send_now(kind: str, body: Dict[str, Any]) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from types import CodeType
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from . import raw
+from .interrupts import is_quiet
+from .scope import variables
 from .texts import clip, encodable
 
 LIMIT = 4000000
@@ -18,6 +21,8 @@ _TEXT_LIMIT = 500000
 _CANDIDATES = 100
 _CALLERS = 10
 _FROZEN = "<frozen "
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_LATIN = ("latin-1", "latin1", "iso-8859-1", "iso-latin-1")
 _LINE = 200
 
 Text = Tuple[str, List[str]]
@@ -81,12 +86,45 @@ def _contains(outer: Any, code: CodeType) -> bool:
 
 
 def _cached(name: str, namespace: Optional[Dict[str, Any]]) -> Optional[Text]:
-    """What Python itself would show in a traceback, loaders of archives included."""
-    try:
-        lines = linecache.getlines(name, namespace)
-    except Exception:
-        return None
+    lines = text_lines(name, namespace)
     return ("program", [line.rstrip("\n") for line in lines]) if lines else None
+
+
+def text_lines(name: str, namespace: Optional[Dict[str, Any]]) -> List[str]:
+    """What Python itself would show in a traceback, loaders of archives included, unless nothing may run."""
+    if is_quiet():
+        return _lines_at_hand(name)
+    try:
+        return linecache.getlines(name, namespace)
+    except Exception:
+        return []
+
+
+def _lines_at_hand(name: str) -> List[str]:
+    """Those that were shown before, or are in a file: a module's loader is code of the program."""
+    entry = linecache.cache.get(name) if type(linecache.cache) is dict else None
+    if type(entry) is tuple and len(entry) == 4 and type(entry[2]) is list:
+        return [line for line in entry[2] if type(line) is str]
+    try:
+        if not os.path.isfile(name):
+            return []
+        with open(name, "rb") as file:
+            return [line + "\n" for line in _lines(_decoded(file.read(LIMIT)))]
+    except (OSError, ValueError):
+        return []
+
+
+def _decoded(data: bytes) -> str:
+    """Python decodes these without asking for a codec, which may be one of the program's."""
+    cookies = (_COOKIE.match(line) for line in data.split(b"\n", 2)[:2])
+    name = next((cookie[1].decode("ascii").lower().replace("_", "-") for cookie in cookies if cookie), "utf-8")
+    text = data.decode("latin-1") if name in _LATIN else data.decode("utf-8", "replace")
+    return text[1:] if text[:1] == "\ufeff" else text
+
+
+def line_of(frame: Any, line: Optional[int]) -> str:
+    lines = text_lines(frame.f_code.co_filename, frame.f_globals)
+    return lines[line - 1].strip() if line is not None and 0 < line <= len(lines) else ""
 
 
 def _frozen(name: str) -> Optional[Text]:
@@ -143,7 +181,7 @@ def _strings(frame: Any) -> Iterator[str]:
     for _ in range(_CALLERS):
         if frame is None:
             return
-        values = [*frame.f_code.co_consts, *dict(frame.f_locals).values()]
+        values = [*frame.f_code.co_consts, *variables(frame.f_locals).values()]
         values += [value for _, value in raw.pairs(frame.f_globals)]
         for text in values:
             if type(text) is str and _could_make(text, code):
@@ -165,8 +203,10 @@ def module_of(path: str) -> Optional[Dict[str, Any]]:
 
 def is_same_file(name: Any, path: str) -> bool:
     """Names of files as code has them may be relative, and lead through links."""
+    if type(name) is not str:  # a module may have anything there, with an __eq__ of its own
+        return False
     if name == path:
         return True
-    if type(name) is not str or os.path.basename(name) != os.path.basename(path):
+    if os.path.basename(name) != os.path.basename(path):
         return False
     return os.path.realpath(name) == os.path.realpath(path)

@@ -95,9 +95,12 @@ def hidden(function: Any) -> Any:
 
 def _fork_exec(original: Any) -> Any:
     folder, environment = 4, 5  # their places among the arguments: the same from 3.8 on
+    user = 19 if sys.version_info >= (3, 11) else 18  # not in 3.8
 
     def fork_exec(*args: Any) -> Any:
         command, plan = _plan(lambda: (args[1], args[0], args[environment], False))
+        if plan is not None and args[user : user + 1] not in ((), (None,), (os.geteuid(),)):
+            command, plan = command._replace(why_not="it runs as another user, who cannot reach the session"), None
         if plan is not None:
             changed = list(args)
             changed[0], changed[1] = plan.argv, (os.fsencode(plan.executable),)

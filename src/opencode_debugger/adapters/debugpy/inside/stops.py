@@ -14,9 +14,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterable, Iterator, Set
 
-from . import elsewhere
+from . import blocked, elsewhere, raw
 from .threads import from_dap
 
 FIELD = "ocdb"
@@ -96,6 +96,8 @@ class Stops:
         self.program_runs.set()
         self.sent = 0
         self.standing: Dict[Any, int] = {}
+        self.blocked: Set[Any] = set()
+        """of those, threads that have not halted: they are inside a call, and halt when it returns"""
         self.serial = 0
         """of the last request to let threads go"""
         self.asked: Dict[str, Any] = {}
@@ -106,6 +108,7 @@ class Stops:
         self.sent = self.serial = 0
         self.letting_go = False
         self.standing.clear()
+        self.blocked.clear()
 
     # Stopping.
 
@@ -141,6 +144,9 @@ class Stops:
         with notifier._lock:
             paused, notifier._pause_requested = notifier._pause_requested, False
             notifier._suspended_thread_id_to_thread[thread_id] = thread
+            if thread_id in self.blocked:
+                self.blocked.discard(thread_id)
+                paused = True  # its call has returned: it is somewhere else now
             if report is None and paused:
                 report = _report(notifier, thread_id, thread, reason)
             self.send(notifier, thread_id, report)
@@ -162,6 +168,29 @@ class Stops:
                 thread_id, thread = next(iter(notifier._suspended_thread_id_to_thread.items()))
                 self.send(notifier, thread_id, _report(notifier, thread_id, thread, self.side_effect))
 
+    def speak_for_blocked(self, notifier: Any, wanted: Any) -> None:
+        """Answers a pause that nobody else answers, because no thread comes to a line: one that is blocked in a call
+        stays where it is until that returns, and then halts. `wanted` is the thread that was asked, or None for all."""
+        together = notifier.multi_threads_single_notification
+        with self.lock:
+            marked = [thread for thread in self.threads() if self.is_marked(thread)]
+            resting = blocked.at_rest(marked)
+            if together and len(marked) < len(self.threads()):
+                return
+            asked = [thread for thread in resting if wanted in (None, self.thread_id(thread))]
+            if not asked:
+                return
+            thread = next((each for each in asked if each is threading.main_thread()), asked[0])
+            thread_id = self.thread_id(thread)
+            report = _report(notifier, thread_id, thread, self.side_effect)
+            with notifier._lock:
+                halted = notifier._suspended_thread_id_to_thread
+                if not notifier._pause_requested or (halted if together else thread_id in halted):
+                    return
+                notifier._pause_requested = False
+                self.blocked.add(thread_id)
+                self.send(notifier, thread_id, report)
+
     def send(self, notifier: Any, thread_id: Any, report: Any) -> None:
         from _pydevd_bundle.pydevd_net_command import NetCommand
 
@@ -172,12 +201,12 @@ class Stops:
         self.standing[thread_id] = self.sent
         body = report.as_dict["body"]
         body["allThreadsStopped"] = notifier.multi_threads_single_notification
-        body[FIELD] = {"number": self.sent, "after": self.serial}
+        body[FIELD] = {"number": self.sent, "after": self.serial, "is_blocked": thread_id in self.blocked}
         py_db.writer.add_command(NetCommand(report.id, report.seq, report.as_dict, is_json=True))
 
     def is_marked(self, thread: Any) -> bool:
         """It is halted, or halts as soon as it gets to a line."""
-        info = getattr(thread, "additional_info", None)
+        info = raw.read(thread, "additional_info")
         return info is not None and bool(info.pydev_state == self.suspended)
 
     def decided_to_stop(self, thread: Any) -> bool:
@@ -214,11 +243,21 @@ class Stops:
         with notifier._lock:
             self.serial = max(self.serial, asked.get("serial", 0))
             if alone:
-                return self._is_known(notifier, _find(self.threads(), self.thread_id, thread_id), known)
+                may_go = self._is_known(notifier, _find(self.threads(), self.thread_id, thread_id), known)
+                return may_go and self._unblock({thread_id})
             notifier._pause_requested = False  # one that came too late is answered by the stop before it
             if self.letting_go or not notifier.multi_threads_single_notification:
-                return True
-            return all(self._is_known(notifier, thread, known) for thread in self.threads())
+                return self._unblock(self.blocked.difference(self.kept()))
+            may_go = all(self._is_known(notifier, thread, known) for thread in self.threads())
+            return may_go and self._unblock(self.blocked)
+
+    def _unblock(self, going: Iterable[Any]) -> bool:
+        """They have not halted, so that they go on is not told by pydevd. Always true."""
+        for thread_id in list(going):
+            if thread_id in self.blocked:
+                self.blocked.discard(thread_id)
+                self.standing.pop(thread_id, None)
+        return True
 
     def _is_known(self, notifier: Any, thread: Any, known: Any) -> bool:
         """Whether the relay knows that, and why, this thread has stopped; or it has not."""

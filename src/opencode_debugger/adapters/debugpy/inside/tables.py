@@ -37,10 +37,10 @@ def _maker(obj: Any) -> Optional[Callable[[Any], Lens]]:
         return None
     for name, make in (("DataFrame", FrameLens), ("Series", SeriesLens), ("Index", ListLens)):
         base = loaded("pandas", name)
-        if isinstance(base, type) and raw.is_a(obj, base):
+        if raw.is_a(base, type) and raw.is_a(obj, base):
             return make
     base = loaded("pandas.api.extensions", "ExtensionArray")
-    return ListLens if isinstance(base, type) and raw.is_a(obj, base) else None
+    return ListLens if raw.is_a(base, type) and raw.is_a(obj, base) else None
 
 
 def _attempt(function: Callable[..., Any], *args: Any) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import linecache
 from itertools import islice
 from types import FrameType
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from .sources import text_lines
 from .texts import clip, encodable
+from .trees import nodes
 
 LABEL_LIMIT = 100
 MOST = 100
@@ -42,7 +43,7 @@ class Line:
     def __init__(self, frame: FrameType) -> None:
         self.first = self.last = frame.f_lineno
         self.targets: List[Target] = []
-        source = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
+        source = "".join(text_lines(frame.f_code.co_filename, frame.f_globals))
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -76,7 +77,7 @@ class Line:
 
 def _statements(tree: ast.AST, line: int) -> Iterator[Tuple[List[ast.AST], int, int]]:
     """Those whose own part, without the block below, has the line: expressions, first line, last line."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.stmt):
             continue
         parts = [value for name, field in ast.iter_fields(node) if name not in _INNER for value in _nodes(field)]

@@ -13,14 +13,18 @@ import os
 import sys
 import threading
 import weakref
-from typing import Any, Dict, List, Optional, Tuple
+from traceback import FrameSummary
+from types import FrameType, MethodDescriptorType
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from . import of_pydevd, raw
 from .returned import is_debugger_file
 from .texts import clip, encodable
 
 MODULE = "asyncio.tasks"
 REGISTERS = ("_all_tasks", "_scheduled_tasks")
 """where asyncio keeps its tasks, up to 3.11 and from 3.12 on"""
+PENDING = "PENDING"
 DEEPEST = 50
 TEXT = 200
 TRIES = 100
@@ -54,7 +58,7 @@ _made: Dict[int, Made] = {}
 
 
 def install() -> None:
-    _hide(OnImport.find_spec, _execute, _note, _maker, _forget, Made.__new__, Made.__init__)
+    _hide(OnImport.find_spec, _execute, _note, _maker, _is_asyncio, _forget, Made.__new__, Made.__init__)
     if MODULE in sys.modules:
         _watch(sys.modules[MODULE])
     else:
@@ -114,21 +118,24 @@ def _maker() -> Optional[Place]:
     """The innermost frame that is neither ours nor asyncio's."""
     frame: Any = sys._getframe(3)
     while frame is not None:
-        module = frame.f_globals.get("__name__")
-        if module != "asyncio" and not (isinstance(module, str) and module.startswith("asyncio.")):
+        if not _is_asyncio(dict.get(frame.f_globals, "__name__")):
             return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
         frame = frame.f_back
     return None
 
 
+def _module(frame: Any) -> Any:
+    """Its name; code may be executed in a dict of a class of its own, which is not asked."""
+    return (raw.plain_variables(frame.f_globals) or {}).get("__name__")
+
+
 def _is_asyncio(module: Any) -> bool:
-    return isinstance(module, str) and (module == "asyncio" or module.startswith("asyncio."))
+    return type(module) is str and (module == "asyncio" or module.startswith("asyncio."))
 
 
 def listed(start: int, count: int) -> Dict[str, Any]:
     """Unfinished tasks first, each kind in the order in which they were made, as far as that is known."""
-    asyncio = sys.modules.get("asyncio")
-    module = sys.modules.get(MODULE)
+    asyncio, module = raw.module("asyncio"), raw.module(MODULE)
     if asyncio is None or module is None:
         return {"tasks": [], "total": 0}
     found = [task for task in _all(asyncio, module) if not _is_ours(task)]
@@ -138,6 +145,24 @@ def listed(start: int, count: int) -> Dict[str, Any]:
     found.sort(key=lambda task: (_is_done(task), _made[id(task)].number))
     shown = found[start : start + count]
     return {"tasks": [_described(asyncio, task) for task in shown], "total": len(found)}
+
+
+def pending() -> Iterator[Tuple[Any, int, str, List[Any]]]:
+    """Those that are not finished and do not run now: number, name, and frames, the innermost first."""
+    asyncio, module = raw.module("asyncio"), raw.module(MODULE)
+    if asyncio is None or module is None:
+        return
+    listed(0, 0)  # numbers those that are new
+    found = [(_made[id(task)].number, task) for task in _all(asyncio, module) if id(task) in _made]
+    for number, task in sorted(found, key=lambda each: each[0]):
+        if not _is_ours(task) and not _is_done(task) and not _is_current(asyncio, task):
+            frames = _frames(raw.read(task, "_coro"))
+            if frames:
+                yield task, number, _name(task), frames
+
+
+def waits_for(task: Any) -> str:
+    return _waits_for(raw.module("asyncio"), task, raw.read(task, "_coro"))
 
 
 def _all(asyncio: Any, module: Any) -> List[Any]:
@@ -167,12 +192,14 @@ def _copied(tasks: Any) -> List[Any]:
 
 
 def _loop(task: Any) -> Any:
-    return getattr(task, "_loop", None)
+    return raw.read(task, "_loop")
 
 
 def _thread_of(task: Any) -> Any:
     loop = _loop(task)
-    ident = getattr(loop, "_thread_id", None) or _thread_running(loop)
+    ident = raw.read(loop, "_thread_id")
+    if type(ident) is not int:
+        ident = _thread_running(loop)
     return threading._active.get(ident) if ident is not None else None  # type: ignore[attr-defined]
 
 
@@ -181,9 +208,9 @@ def _thread_running(loop: Any) -> Optional[int]:
     for ident, top in sys._current_frames().items() if loop is not None else ():
         frame: Any = top
         while frame is not None:
-            if _is_asyncio(frame.f_globals.get("__name__")):
-                values = frame.f_locals
-                if values.get("loop") is loop or getattr(values.get("self"), "_loop", None) is loop:
+            if _is_asyncio(_module(frame)):
+                values = raw.plain_variables(frame.f_locals) or {}
+                if values.get("loop") is loop or raw.read(values.get("self"), "_loop") is loop:
                     return ident
             frame = frame.f_back
     return None
@@ -191,21 +218,21 @@ def _thread_running(loop: Any) -> Optional[int]:
 
 def _is_ours(task: Any) -> bool:
     """Of an evaluation that awaits something."""
-    return getattr(_thread_of(task), "is_pydev_daemon_thread", False)
+    return bool(raw.read(_thread_of(task), "is_pydev_daemon_thread"))
 
 
 def _described(asyncio: Any, task: Any) -> Dict[str, Any]:
     made = _made.get(id(task))
     thread = _thread_of(task)
-    is_current = _attempt(lambda: asyncio.current_task(_loop(task))) is task
-    coroutine = _attempt(lambda: task.get_coro())
+    is_current = _is_current(asyncio, task)
+    coroutine = raw.read(task, "_coro")
     chain = _running(coroutine, thread) if is_current and thread is not None else _chain(coroutine)
     return {
         "id": made.number if made else 0,
-        "name": _text(_attempt(lambda: task.get_name())),
+        "name": _name(task),
         "state": _state(task, is_current),
-        "coroutine": _text(getattr(coroutine, "__qualname__", type(coroutine).__name__)),
-        "awaiting": [_place(*frame) for frame in chain],
+        "coroutine": _text(raw.read(coroutine, "__qualname__", raw.type_name(coroutine))),
+        "awaiting": [place(*frame) for frame in chain],
         "waits_for": None if _is_done(task) or is_current else _waits_for(asyncio, task, coroutine),
         "created": _created(task, made),
         "thread_id": _dap_id(thread),
@@ -213,28 +240,46 @@ def _described(asyncio: Any, task: Any) -> Dict[str, Any]:
     }
 
 
-def _attempt(ask: Any) -> Any:
-    """A program's own kind of task may answer in any way."""
+def _is_current(asyncio: Any, task: Any) -> bool:
+    """By identity: a program's own loop may have any __hash__."""
+    current = raw.read(raw.module(MODULE), "_current_tasks")
+    if type(current) is dict:
+        return any(each is task for each in list(current.values()))
     try:
-        return ask()
+        return asyncio.current_task(_loop(task)) is task
     except Exception:
-        return None
+        return False
+
+
+def _name(task: Any) -> str:
+    for base in raw.mro(type(task)):
+        found = raw.class_dict(base).get("get_name")
+        if type(found) is MethodDescriptorType:  # tasks in C have no other way
+            return _text(found(task))
+    return _text(raw.read(task, "_name"))
 
 
 def _text(value: Any) -> str:
-    return encodable(clip(value, TEXT)[0]) if isinstance(value, str) else ""
+    return encodable(clip(value, TEXT)[0]) if type(value) is str else ""
 
 
 def _is_done(task: Any) -> bool:
-    return bool(_attempt(lambda: task.done()))
+    return _stage(task) != PENDING
+
+
+def _stage(task: Any) -> str:
+    """A class of the program may be registered as a task, and have anything there."""
+    state = raw.read(task, "_state", PENDING)
+    return state if type(state) is str else PENDING
 
 
 def _state(task: Any, is_current: bool) -> str:
-    if _attempt(lambda: task.cancelled()):
+    state = _stage(task)
+    if state == "CANCELLED":
         return "cancelled"
-    if _is_done(task):
+    if state != PENDING:
         # Not by exception(): that would count as having looked at it, and asyncio would not tell of it any more.
-        return "finished" if getattr(task, "_exception", None) is None else "failed"
+        return "finished" if raw.read(task, "_exception") is None else "failed"
     return "running" if is_current else "pending"
 
 
@@ -244,15 +289,15 @@ KINDS = (("cr_frame", "cr_await"), ("gi_frame", "gi_yieldfrom"), ("ag_frame", "a
 def _inside(awaited: Any) -> Tuple[Any, Any]:
     """The frame of something that is awaited, and what that awaits in turn."""
     for frame_name, next_name in KINDS:
-        frame = getattr(awaited, frame_name, None)
-        if frame is not None:
-            return frame, getattr(awaited, next_name, None)
+        frame = raw.read(awaited, frame_name)
+        if type(frame) is FrameType:
+            return frame, raw.read(awaited, next_name)
     return None, None
 
 
 def _chain(coroutine: Any) -> List[Place]:
     """Of coroutines that await each other, the innermost first."""
-    return [_spot(frame) for frame in _frames(coroutine)]
+    return [spot(frame) for frame in _frames(coroutine)]
 
 
 def _frames(coroutine: Any) -> List[Any]:
@@ -265,71 +310,68 @@ def _frames(coroutine: Any) -> List[Any]:
     return found
 
 
-def _spot(frame: Any) -> Place:
+def spot(frame: Any) -> Place:
     return frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno, frame.f_code.co_name
 
 
 def _running(coroutine: Any, thread: Any) -> List[Place]:
     """What runs right now is in its thread's stack, above the coroutine."""
-    import pydevd
-
-    py_db = pydevd.get_global_debugger()
+    py_db = of_pydevd.pydevd.get_global_debugger()
     outermost, _ = _inside(coroutine)
-    frame = sys._current_frames().get(thread.ident)
+    frame = sys._current_frames().get(raw.read(thread, "_ident"))
     found: List[Place] = []
     while frame is not None and len(found) < DEEPEST:
         if py_db.get_file_type(frame) == py_db.PYDEV_FILE or is_debugger_file(frame.f_code.co_filename):
             found.clear()  # what is above belongs to the debugger, which halts the thread there
         else:
-            found.append(_spot(frame))
+            found.append(spot(frame))
         if frame is outermost:
             return found
         frame = frame.f_back
     return _chain(coroutine)  # it has gone on meanwhile
 
 
-def _place(path: str, line: int, function: str) -> Dict[str, Any]:
+def place(path: str, line: int, function: str) -> Dict[str, Any]:
     shown = path if path.startswith("<") else os.path.abspath(path)
     return {"path": encodable(shown), "line": line, "function": encodable(function)}
 
 
 def _waits_for(asyncio: Any, task: Any, coroutine: Any) -> str:
-    waiter = getattr(task, "_fut_waiter", None)
+    waiter = raw.read(task, "_fut_waiter")
     if waiter is None:
         return "its turn"
-    if isinstance(waiter, asyncio.Task):
+    if raw.is_a(waiter, asyncio.Task):
         made = _made.get(id(waiter))
-        return "task %d '%s'" % (made.number if made else 0, _text(_attempt(lambda: waiter.get_name())))
-    children = getattr(waiter, "_children", None)
-    if isinstance(children, list):
+        return "task %d '%s'" % (made.number if made else 0, _name(waiter))
+    children = raw.read(waiter, "_children")
+    if type(children) is list:
         return "%d of %d gathered tasks" % (sum(not _is_done(child) for child in children), len(children))
     frames = _frames(coroutine)
-    return _known_wait(frames[0]) if frames and _is_asyncio(frames[0].f_globals.get("__name__")) else "a future"
+    return _known_wait(frames[0]) if frames and _is_asyncio(_module(frames[0])) else "a future"
 
 
 def _known_wait(frame: Any) -> str:
     """By the function of asyncio that waits."""
-    name, values = frame.f_code.co_name, frame.f_locals
-    if name == "sleep" and isinstance(values.get("delay"), (int, float)):
+    name, values = frame.f_code.co_name, raw.plain_variables(frame.f_locals) or {}
+    if name == "sleep" and raw.is_one_of(values.get("delay"), (int, float)):
         return "sleep(%s)" % clip(repr(values["delay"]), 30)[0]
-    owner = type(values["self"]).__name__ + "." if "self" in values else ""
+    owner = raw.type_name(values["self"]) + "." if "self" in values else ""
     return "%s%s" % (owner, name)
 
 
 def _created(task: Any, made: Optional[Made]) -> Optional[Dict[str, Any]]:
     if made is not None and made.place is not None:
-        return _place(*made.place)
-    for entry in reversed(getattr(task, "_source_traceback", None) or []):  # in asyncio's debug mode
-        if os.path.basename(os.path.dirname(entry.filename)) != "asyncio":
-            return _place(entry.filename, entry.lineno or 0, entry.name)
+        return place(*made.place)
+    stack = raw.read(task, "_source_traceback")  # in asyncio's debug mode
+    for entry in list.__reversed__(stack) if raw.is_a(stack, list) else ():
+        if type(entry) is FrameSummary and os.path.basename(os.path.dirname(entry.filename)) != "asyncio":
+            return place(entry.filename, entry.lineno or 0, entry.name)
     return None
 
 
 def _dap_id(thread: Any) -> Optional[int]:
     if thread is None:
         return None
-    from _pydevd_bundle._debug_adapter.pydevd_base_schema import BaseSchema
-    from _pydevd_bundle.pydevd_constants import get_thread_id
-
-    number: int = BaseSchema._translate_id_to_dap(get_thread_id(thread))
+    known = raw.read(thread, "__pydevd_id__") or of_pydevd.get_thread_id(thread)
+    number: int = of_pydevd.BaseSchema._translate_id_to_dap(known)
     return number

@@ -5,10 +5,13 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Callable, Dict, Tuple
 
+from . import raw
+
 Text = Tuple[str, bool]
 Leaf = Callable[[Any, int], Text]
 
 _MAX_INT_BITS = 14000
+_RANGE_ENDS = tuple(range.__dict__[name].__get__ for name in ("start", "stop", "step"))
 
 
 class Plain:
@@ -33,6 +36,16 @@ def encodable(text: str) -> str:
 
 def _plain(obj: Any, room: int) -> Text:
     return clip(repr(obj), room)
+
+
+def _class(obj: Any, room: int) -> Text:
+    return clip(repr(obj) if raw.is_plainly_named(obj) else "<class '%s'>" % raw.class_name(obj), room)
+
+
+def _range(obj: Any, room: int) -> Text:
+    """Before Python 3.10 its ends may be of a class derived from int."""
+    ends = [int.__repr__(end(obj)) for end in _RANGE_ENDS]
+    return clip("range(%s)" % ", ".join(ends if ends[2] != "1" else ends[:2]), room)
 
 
 def _as_it_is(obj: Any, room: int) -> Text:
@@ -74,9 +87,9 @@ _PLAIN = (
     range,
     type(...),
     type(NotImplemented),
-    type,
     FunctionType,
     BuiltinFunctionType,
 )
 LEAVES: Dict[type, Leaf] = dict.fromkeys((*_PLAIN, BuiltinFunctionType), _plain)
-LEAVES.update({Plain: _as_it_is, int: _int, str: _sliced(str), bytes: _sliced(bytes), bytearray: _sliced(bytearray)})
+LEAVES.update({base: _sliced(base) for base in (str, bytes, bytearray)})
+LEAVES.update({Plain: _as_it_is, type: _class, range: _range, int: _int})

@@ -2,46 +2,51 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
+import threading
 from itertools import islice
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from . import of_pydevd, raw
+from .interrupts import is_quiet
 from .texts import encodable
 
 LONGEST_STACK = 1000
 OWN_WITHIN = 30
+_HANDLE: Any = getattr(_thread, "_ThreadHandle", None)
+"""a class of the program may have something else of that name"""
 HIDDEN = 200
 """Frames of the debugger and of libraries that may be above and among those that are shown."""
 
 
 def from_dap(thread: int) -> Any:
     """debugpy's own id of a thread by the number that it goes by in messages."""
-    from _pydevd_bundle._debug_adapter.pydevd_base_schema import BaseSchema
+    return of_pydevd.BaseSchema._dap_id_to_obj_id.get(thread)
 
-    return BaseSchema._dap_id_to_obj_id.get(thread)
+
+def to_dap(thread_id: Any) -> int:
+    number: int = of_pydevd.BaseSchema._translate_id_to_dap(thread_id)
+    return number
 
 
 def listed(stops: Any) -> List[Dict[str, Any]]:
     """Every thread of the program, as debugpy numbers and names them."""
-    import pydevd
-    from _pydev_bundle.pydev_is_thread_alive import is_thread_alive
-    from _pydevd_bundle._debug_adapter.pydevd_base_schema import BaseSchema
-    from _pydevd_bundle.pydevd_utils import get_non_pydevd_threads
-
-    py_db = pydevd.get_global_debugger()
+    py_db = of_pydevd.pydevd.get_global_debugger()
+    halted = py_db.threads_suspended_single_notification._suspended_thread_id_to_thread
     running = sys._current_frames()
     rows = []
-    for thread in get_non_pydevd_threads():
-        if not is_thread_alive(thread) or getattr(thread, "pydev_do_not_trace", None):
+    for thread in of_the_program():
+        if not _is_alive(thread) or raw.read(thread, "pydev_do_not_trace"):
             continue
-        thread_id = stops.thread_id(thread)
+        thread_id = id_of(stops, thread)
         py_db.notify_thread_created(thread_id, thread)
-        top, own = _top_and_own(py_db, _visible(py_db, thread_id, running.get(thread.ident), OWN_WITHIN))
+        top, own = _top_and_own(py_db, _visible(py_db, thread_id, running.get(raw.read(thread, "_ident")), OWN_WITHIN))
         rows.append(
             {
-                "id": BaseSchema._translate_id_to_dap(thread_id),
-                "name": encodable(thread.name),
-                "halted": thread_id in py_db.threads_suspended_single_notification._suspended_thread_id_to_thread,
+                "id": to_dap(thread_id),
+                "name": name(thread),
+                "halted": thread_id in halted or thread_id in stops.blocked,
                 "marked": stops.is_marked(thread),
                 "top": top,
                 "own": own,
@@ -52,15 +57,34 @@ def listed(stops: Any) -> List[Dict[str, Any]]:
 
 def stack(stops: Any, dap_id: int) -> List[Dict[str, Any]]:
     """Of a thread that may be running: where it was at this moment."""
-    import pydevd
-    from _pydevd_bundle.pydevd_utils import get_non_pydevd_threads
-
     wanted = from_dap(dap_id)
-    for thread in get_non_pydevd_threads():
-        if stops.thread_id(thread) == wanted:
-            top = sys._current_frames().get(thread.ident)
-            return _frames(pydevd.get_global_debugger(), wanted, top, LONGEST_STACK)
+    for thread in of_the_program():
+        if id_of(stops, thread) == wanted:
+            top = sys._current_frames().get(raw.read(thread, "_ident"))
+            return _frames(of_pydevd.pydevd.get_global_debugger(), wanted, top, LONGEST_STACK)
     return []
+
+
+def of_the_program() -> List[Any]:
+    """Threads that are not the debugger's. What a class of the program makes of them is not asked, here and below."""
+    return [thread for thread in threading.enumerate() if not raw.read(thread, "is_pydev_daemon_thread")]
+
+
+def _is_alive(thread: Any) -> bool:
+    handle = raw.read(thread, "_handle")  # from Python 3.13 on
+    if type(handle) is _HANDLE:
+        return not handle.is_done()
+    return raw.read(thread, "_is_stopped", False) is False
+
+
+def id_of(stops: Any, thread: Any) -> Any:
+    known = raw.read(thread, "__pydevd_id__") if is_quiet() else None
+    return known or stops.thread_id(thread)
+
+
+def name(thread: Any) -> str:
+    found = raw.read(thread, "_name")
+    return encodable(found) if type(found) is str else ""
 
 
 def _frames(py_db: Any, thread_id: Any, top: Any, most: int) -> List[Dict[str, Any]]:
@@ -79,11 +103,9 @@ def _top_and_own(py_db: Any, visible: Iterator[Tuple[Any, Dict[str, Any]]]) -> T
 
 def _visible(py_db: Any, thread_id: Any, top: Any, most: int) -> Iterator[Tuple[Any, Dict[str, Any]]]:
     """As DAP describes frames, but without ids: nobody can evaluate in them."""
-    from _pydevd_bundle.pydevd_frame_utils import FramesList
-
     frames = py_db.suspended_frames_manager.get_frames_list(thread_id)
     if frames is None:
-        frames = FramesList()
+        frames = of_pydevd.FramesList()
         while top is not None and len(frames) < most + HIDDEN:
             frames.append(top)
             top = top.f_back

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import islice
 from types import FrameType
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import arrays, binary, fitting, raw
+from . import arrays, binary, fitting, raw, sources
 from .handles import GLOBALS, HANDLES, LOCALS, VALUE, Handle, Reply, start_references_at
 from .interrupts import guard
 from .members import Member, Members, attribute_name, facts, is_definition, key_name, known_length, presentation_hint
 from .raw import type_name
 from .repr import render
+from .scope import variables
 from .texts import clip, encodable
 
 __all__ = ["Reply", "children", "locals_report", "scopes", "start_references_at", "variable"]
@@ -29,6 +31,7 @@ INLINE_BYTES = 256
 TEXT_PAGE = 3000
 """characters of a long string where no count is asked for"""
 REPORT_VALUE_LIMIT = 240
+_NAME = re.compile(r"[^\W\d]\w*")
 _SMALL = 40
 _OPTIMIZED = 0x1
 _SMALL_TYPES = frozenset((type(None), bool, int, float, complex))
@@ -156,10 +159,13 @@ def children(
 def locals_report(
     frame: FrameType, reply: Reply, budget: int, max_names: int, deadline: Optional[float] = None
 ) -> Json:
-    """The frame's locals within `budget` characters of values; modules, classes and functions come last."""
+    """The frame's locals within `budget` characters of values: what the line at hand uses comes first, modules, classes
+    and functions come last."""
     with guard():
         found = frame_locals(frame)
+        used = set(_NAME.findall(sources.line_of(frame, frame.f_lineno)))
         data = [member for member in found if not is_definition(member[1])]
+        data.sort(key=lambda member: member[0] not in used)
         if len(data) < len(found):
             data += [member for member in found if is_definition(member[1])]
         rows = _rows(data[: max(0, max_names)], reply, budget, REPORT_VALUE_LIMIT, deadline, None)
@@ -179,12 +185,7 @@ def frame_locals(frame: FrameType) -> List[Member]:
 
 
 def _visible(namespace: Any) -> List[Member]:
-    if raw.is_a(namespace, dict):
-        snapshot = raw.pairs(namespace)
-    else:
-        with guard() as running:
-            snapshot = list((running.attempt(dict, namespace) or {}).items())
-    return [(attribute_name(name), value) for name, value in snapshot if not raw.is_hidden(name)]
+    return [(attribute_name(name), value) for name, value in variables(namespace).items() if not raw.is_hidden(name)]
 
 
 def _names_in(handle: Handle) -> List[Member]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any, Dict, List, Optional
 
-from .evaluate import evaluate
+from .evaluate import evaluate, look_up
 from .handles import Reply
 from .interrupts import guard
 
+UNREAD = "not evaluated: this caller may only read"
 LATE = "not evaluated: no time was left"
 TIMED_OUT = "timed out"
 VALUE_LIMIT = 240
@@ -22,7 +23,9 @@ def look(
     with guard() as running:
         rows = []
         for expression in expressions:
-            if running.interrupted or (deadline is not None and time.monotonic() >= deadline):
+            if running.is_quiet:
+                rows.append(_row(look_up(expression, namespace, reply, limit, deadline), limit))
+            elif running.interrupted or (deadline is not None and time.monotonic() >= deadline):
                 rows.append({"error": LATE})
             else:
                 rows.append(_row(evaluate(expression, namespace, reply, limit, "watch", deadline), limit))
@@ -30,6 +33,8 @@ def look(
 
 
 def _row(answer: Dict[str, Any], limit: int) -> Dict[str, Any]:
+    if "beyond" in answer:
+        return {"error": UNREAD}
     if answer.get("timed_out"):
         return {"error": TIMED_OUT}
     if "syntax_error" in answer:

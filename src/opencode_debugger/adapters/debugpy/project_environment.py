@@ -1,0 +1,148 @@
+"""Finds the environment that belongs to a project. It only looks at files: nothing is run."""
+
+from __future__ import annotations
+
+import base64
+import glob
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ...files import read_source
+from .environments import interpreter_in
+
+FOLDERS = (".venv", "venv", "env")
+MOST_FOLDERS = 30
+"""So deep a project may lie."""
+POETRY_UNSAFE = re.compile(r'[ $`!*@"\\\r\n\t]')
+PIPENV_UNSAFE = re.compile(r'[ &$`!*@"()\[\]\\\r\n\t]')
+"""What they leave out of the names of environments."""
+
+
+@dataclass(frozen=True)
+class Found:
+    path: str
+    why: str
+    """where it was found, such as: .venv in /home/dev/shop"""
+
+
+def find_all(folder: str | None) -> list[Found]:
+    """Environments of the project at that folder, the one to use first."""
+    found: dict[str, Found] = {}
+    for each in [*(_of_project(folder) if folder else ()), *_activated()]:
+        found.setdefault(os.path.realpath(each.path), each)
+    return list(found.values())
+
+
+def has_module(environment: str, module: str) -> bool:
+    """Whether it is installed there, as far as the names of files tell."""
+    name = glob.escape(module.partition(".")[0])
+    places = os.path.join(glob.escape(environment), "lib", "python*", "site-packages")
+    return any(glob.glob(os.path.join(places, name + ending)) for ending in ("", ".py", ".*.so"))
+
+
+def _of_project(folder: str) -> Iterator[Found]:
+    for place in _upwards(folder):
+        pyproject = _read_toml(os.path.join(place, "pyproject.toml"))
+        for path, why in _candidates(place, pyproject):
+            if _is_environment(path):
+                yield Found(path, f"{why} {place}")
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    """The project's folder, and those above it in which only those can write who may write there as well.
+
+    The search ends with the repository, and before the home folder: what lies there is of no project.
+    """
+    home = os.path.realpath(os.path.expanduser("~"))
+    trusted = {0, os.getuid()}
+    for count in range(MOST_FOLDERS):
+        try:
+            status = os.stat(folder)
+        except OSError:
+            return
+        if count == 0:
+            trusted.add(status.st_uid)
+        elif status.st_uid not in trusted or status.st_mode & 0o002 or os.path.realpath(folder) == home:
+            return
+        yield folder
+        above = os.path.dirname(folder)
+        if os.path.exists(os.path.join(folder, ".git")) or above in (folder, "/"):
+            return
+        folder = above
+
+
+def _candidates(place: str, pyproject: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
+    tools = (pyproject or {}).get("tool")
+    tools = tools if isinstance(tools, dict) else {}
+    is_uv = os.path.exists(os.path.join(place, "uv.lock")) or "uv" in tools
+    if is_uv and (chosen := os.environ.get("UV_PROJECT_ENVIRONMENT")):
+        yield os.path.normpath(os.path.join(place, chosen)), "UV_PROJECT_ENVIRONMENT of the uv project"
+    for name in FOLDERS:
+        yield os.path.join(place, name), f"{name} in"
+    if pyproject is not None and ("poetry" in tools or os.path.exists(os.path.join(place, "poetry.lock"))):
+        for path in _of_poetry(place, pyproject, tools.get("poetry")):
+            yield path, "the environment of the poetry project"
+    pipfile = os.path.join(place, "Pipfile")
+    if os.path.exists(pipfile):
+        for path in _of_pipenv(place, pipfile):
+            yield path, "the environment of the pipenv project"
+
+
+def _of_poetry(place: str, pyproject: dict[str, Any], poetry: Any) -> list[str]:
+    """Where poetry keeps it: a folder named after the package and a hash of the project's path."""
+    tables = [table for table in (pyproject.get("project"), poetry) if isinstance(table, dict)]
+    name = next((table["name"] for table in tables if isinstance(table.get("name"), str)), None)
+    if name is None:
+        return []
+    cache = os.environ.get("POETRY_CACHE_DIR") or os.path.join(_cache_home(), "pypoetry")
+    folder = os.environ.get("POETRY_VIRTUALENVS_PATH") or os.path.join(cache, "virtualenvs")
+    named = _named(POETRY_UNSAFE, name.lower(), os.path.realpath(place))
+    return _newest(os.path.join(glob.escape(folder), glob.escape(named) + "-py*"))
+
+
+def _of_pipenv(place: str, pipfile: str) -> list[str]:
+    """Where pipenv keeps it: a folder named after the project's and a hash of the Pipfile's path."""
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    folder = os.path.expanduser(os.environ.get("WORKON_HOME") or os.path.join(data, "virtualenvs"))
+    named = _named(PIPENV_UNSAFE, os.path.basename(place), pipfile)
+    return _newest(os.path.join(glob.escape(folder), glob.escape(named) + "*"))
+
+
+def _named(unsafe: re.Pattern[str], name: str, path: str) -> str:
+    import hashlib  # here, because it brings OpenSSL along, which few sessions need
+
+    digest = hashlib.sha256(os.fsencode(path)).digest()
+    return f"{unsafe.sub('_', name)[:42]}-{base64.urlsafe_b64encode(digest).decode()[:8]}"
+
+
+def _newest(pattern: str) -> list[str]:
+    return sorted(filter(os.path.isdir, glob.glob(pattern)), key=os.path.getmtime, reverse=True)
+
+
+def _activated() -> Iterator[Found]:
+    """Of the terminal in which the relay was started."""
+    path = os.environ.get("VIRTUAL_ENV")
+    if path and os.path.isabs(path) and _is_environment(path):
+        yield Found(path, "VIRTUAL_ENV in the environment of the relay")
+
+
+def _is_environment(path: str) -> bool:
+    """What only happens to have a bin/python is not taken for one."""
+    is_made = any(os.path.exists(os.path.join(path, name)) for name in ("pyvenv.cfg", "conda-meta"))
+    return is_made and interpreter_in(path) is not None
+
+
+def _read_toml(path: str) -> dict[str, Any] | None:
+    import tomllib  # here, to keep runners small
+
+    with suppress(OSError, ValueError, RecursionError):
+        return tomllib.loads(read_source(path).decode())
+    return None
+
+
+def _cache_home() -> str:
+    return os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
