@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from opencode_debugger.config import (
+    FROM_START_FILE,
     PREFIX,
     RUNNER_FIELDS,
     ConfigError,
     Settings,
     allowed_values,
     check_bind,
+    default_of,
+    load,
     load_settings,
 )
 
@@ -67,13 +71,15 @@ def test_data_folder_is_expanded_and_absolute(given: str, expected: str, tmp_pat
 
 
 def test_each_source_wins_over_the_next(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_config(home / ".opencode-debugger", {"port": 4001})
-    assert load_settings().port == 4001
-    Path(".env").write_text(f"{PREFIX}PORT=4002\n")
-    assert load_settings().port == 4002
-    monkeypatch.setenv(f"{PREFIX}PORT", "4003")
-    assert load_settings().port == 4003
-    assert load_settings(port=4004).port == 4004
+    write_config(home / ".opencode-debugger", {"max_sessions": 1})
+    assert load_settings().max_sessions == 1
+    Path(".env").write_text(f"{PREFIX}MAX_SESSIONS=2\n")
+    assert load_settings().max_sessions == 2
+    Path("mine").write_text(f"{PREFIX}MAX_SESSIONS=3\n")
+    assert load_settings(Path("mine")).max_sessions == 3
+    monkeypatch.setenv(f"{PREFIX}MAX_SESSIONS", "4")
+    assert load_settings(Path("mine")).max_sessions == 4
+    assert load_settings(Path("mine"), max_sessions=5).max_sessions == 5
 
 
 def test_an_override_that_is_none_counts_as_not_given() -> None:
@@ -85,7 +91,7 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) ->
     assert load_settings().port == 5679
 
 
-@pytest.mark.parametrize("how", ["override", "environment", ".env"])
+@pytest.mark.parametrize("how", ["override", "environment", "env file"])
 def test_config_json_is_read_from_the_data_folder_in_force(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,9 +99,10 @@ def test_config_json_is_read_from_the_data_folder_in_force(
     write_config(folder, {"max_sessions": 3})
     if how == "environment":
         monkeypatch.setenv(f"{PREFIX}DATA_DIR", str(folder))
-    elif how == ".env":
-        Path(".env").write_text(f"{PREFIX}DATA_DIR={folder}\n")
-    settings = load_settings(data_dir=folder if how == "override" else None)
+    file = Path("mine") if how == "env file" else None
+    if file is not None:
+        file.write_text(f"{PREFIX}DATA_DIR={folder}\n")
+    settings = load_settings(file, data_dir=folder if how == "override" else None)
     assert settings.max_sessions == 3
 
 
@@ -157,10 +164,43 @@ def test_bad_argument_is_named_as_the_option() -> None:
         load_settings(port=0)
 
 
-def test_bad_value_in_dotenv_is_named_as_the_variable() -> None:
-    Path(".env").write_text(f"{PREFIX}PORT=http\n")
+def test_bad_value_in_a_named_file_is_named_as_the_variable() -> None:
+    Path("mine").write_text(f"{PREFIX}PORT=http\n")
     with pytest.raises(ConfigError, match=rf"^{PREFIX}PORT: 'http'"):
-        load_settings()
+        load_settings(Path("mine"))
+
+
+def test_the_file_of_the_start_folder_says_how_much_and_how_long_and_no_more() -> None:
+    """Who may come, what runs and where data is kept is left out, whatever it is; so is what cannot be used."""
+    harmless = {name: str(default_of(name)) for name in FROM_START_FILE}
+    harmless |= {"event_log_max": "77", "max_sessions": "many"}
+    others = dict.fromkeys(Settings.model_fields.keys() - FROM_START_FILE, "SECRET")
+    lines = [f"{PREFIX}{name.upper()}={value}" for name, value in {**harmless, **others}.items()]
+    Path(".env").write_text("\n".join(lines))
+    found = load()
+    assert found.settings == load_settings(event_log_max=77)
+    assert found.sources == dict.fromkeys(FROM_START_FILE - {"max_sessions"}, ".env")
+    left_out = sorted(note.split()[0].removeprefix(PREFIX).lower() for note in found.notes)
+    assert left_out == sorted([*others, "max_sessions"])
+    assert "SECRET" not in "".join(found.notes)
+    assert {note for note in found.notes if "--env-file" not in note} == {
+        f"{PREFIX}MAX_SESSIONS in .env is left out: it takes a whole number from 1 to 1000"
+    }
+
+
+def test_what_decides_who_may_come_and_what_runs_is_not_taken_from_the_start_folder() -> None:
+    decides = {"host", "port", "data_dir", "default_python_path", "gdb_path", "lldb_path", "ez_path", "allowed_origins"}
+    decides |= {"max_body_bytes", "require_token", "certfile", "keyfile"}
+    assert decides <= Settings.model_fields.keys() - FROM_START_FILE
+
+
+def test_a_named_file_says_everything_and_takes_the_place_of_the_other() -> None:
+    Path(".env").write_text(f"{PREFIX}EVENT_LOG_MAX=77\n")
+    Path("mine").write_text(f"{PREFIX}PORT=4001\n{PREFIX}GDB_PATH=/opt/gdb\nOTHER=1\n")
+    found = load(Path("mine"))
+    assert found.sources == {"port": "env file", "gdb_path": "env file"}
+    assert (found.settings.port, found.settings.gdb_path, found.notes) == (4001, "/opt/gdb", [])
+    assert load(Path("mine"), port=4002).sources["port"] == "command line"
 
 
 def test_bad_value_in_config_json_is_named_as_such(home: Path) -> None:
@@ -174,15 +214,34 @@ def test_all_bad_values_are_told_at_once() -> None:
         load_settings(port=0, max_sessions=0)
 
 
-def test_home_of_an_unknown_user_is_refused() -> None:
-    with pytest.raises(ConfigError, match=rf"^{PREFIX}DATA_DIR: "):
-        load_settings(data_dir="~no-such-user-here/x")
+@pytest.mark.parametrize("name", ["data_dir", "uds"])
+def test_home_of_an_unknown_user_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{PREFIX}{name.upper()}: "):
+        load_settings(**{name: "~no-such-user-here/x"})
 
 
-def test_dotenv_that_is_not_text_is_refused() -> None:
-    Path(".env").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match=r"^\.env cannot be read"):
-        load_settings()
+def test_an_address_on_the_command_line_wins_over_a_socket_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"{PREFIX}UDS", "/run/relay.sock")
+    assert load_settings().uds == "/run/relay.sock"
+    assert load_settings(port=6000).uds == ""
+    assert load_settings(port=6000, uds="/run/other.sock").uds == "/run/other.sock"
+
+
+def test_a_file_that_cannot_be_read_stops_the_relay_only_if_it_was_named() -> None:
+    Path("binary").write_bytes(b"\xff\xfe\x00")
+    Path("endless").symlink_to("/dev/zero")
+    Path("huge").write_bytes(b"#" * 1_000_000)
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+    for name in ("binary", "endless", "huge", "folder", "pipe"):
+        with pytest.raises(ConfigError, match=f"^--env-file {name} cannot be read"):
+            load_settings(Path(name))
+        Path(".env").symlink_to(name)
+        assert load().notes[0].startswith(".env cannot be read and is left out")
+        Path(".env").unlink()
+    with pytest.raises(ConfigError, match=r"^--env-file missing cannot be read"):
+        load_settings(Path("missing"))
+    assert load().notes == []
 
 
 def test_origins_are_separated_by_commas_and_normalised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,9 +281,9 @@ def test_a_runner_gets_plain_json() -> None:
 
 def documented_row(name: str) -> str:
     field = Settings.model_fields[name]
-    default = {"data_dir": "~/.opencode-debugger", "allowed_origins": "", "require_token": "false"}.get(
-        name, str(field.default)
-    )
+    default = {"data_dir": "~/.opencode-debugger", "allowed_origins": ""}.get(name, str(field.default))
+    if isinstance(field.default, bool):
+        default = default.lower()
     shown = f"`{default}`" if default else "none"
     return f"| `{PREFIX}{name.upper()}` | {shown} | {allowed_values(name)} | {field.description} |"
 

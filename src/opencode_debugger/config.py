@@ -1,4 +1,4 @@
-"""The settings: command line over environment over .env over config.json over the defaults here."""
+"""The settings: command line over environment over a file of variables over config.json over the defaults here."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import ipaddress
 import logging
 import os
 import re
+import stat
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
@@ -45,13 +46,38 @@ RUNNER_FIELDS = (
     "gdb_path",
     "lldb_path",
     "ez_path",
+    "allow_other_users",
 )
 
 
 AT_ONCE = ("log_level", "max_sessions", "spare_runners")
-CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path", "lldb_path", "ez_path"}
+CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path", "lldb_path", "ez_path", "allow_other_users"}
 """Settings that can be changed while the relay runs: those of runners for new sessions, the others at once. Which
-program is let near others' processes is for whoever starts the relay to say."""
+program is let near others' processes, and who is let in, is for whoever starts the relay to say."""
+CHOOSING_PROGRAMS = frozenset({"default_python_path"})
+"""Those that say which program runs: for callers who may run programs."""
+
+START_FILE = ".env"
+"""In the folder where the relay is started, which may be anybody's."""
+FROM_START_FILE = frozenset(
+    {
+        "log_level",
+        "max_sessions",
+        "session_timeout_seconds",
+        "session_max_lifetime_seconds",
+        "output_buffer_max_bytes",
+        "event_log_max",
+        "dap_timeout_seconds",
+        "dap_launch_timeout_seconds",
+        "evaluate_timeout_seconds",
+        "stop_budget_chars",
+        "spare_runners",
+    }
+)
+"""What it may say: how much and how long. Who reaches the relay, which programs run and where data is kept is for
+whoever starts the relay to say."""
+MOST_VARIABLES = 64 * 1024
+"""Bytes of a file of variables."""
 
 
 def lower(value: Any) -> Any:
@@ -65,8 +91,6 @@ class ConfigError(Exception):
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
-        env_file=".env",
-        env_file_encoding="utf-8",
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
@@ -75,6 +99,7 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", min_length=1, pattern=r"^[^\s/]+$", description="Address to listen on")
     port: int = Field(5679, ge=1, le=65535, description="Port to listen on")
+    uds: str = Field("", description="Unix socket to listen on, instead of an address and a port")
     data_dir: Path = Field(
         DEFAULT_DATA_DIR, description="Folder for breakpoints, sessions and config.json; not settable in config.json"
     )
@@ -123,6 +148,7 @@ class Settings(BaseSettings):
     )
     max_body_bytes: int = Field(10 * MIB, ge=1024, le=1024 * MIB, description="Largest request body")
     require_token: bool = Field(False, description="Ask for a token on every request; needed to listen beyond loopback")
+    allow_other_users: bool = Field(False, description="Let other users of this machine in; root always is")
     certfile: str = Field("", max_length=4096, description="Certificate chain, for HTTPS")
     keyfile: str = Field("", max_length=4096, description="Private key of the certificate, unless certfile has it too")
     spare_runners: int = Field(1, ge=0, le=10, description="Runner processes kept ready for the next sessions")
@@ -146,6 +172,11 @@ class Settings(BaseSettings):
     @classmethod
     def _without_brackets(cls, value: str) -> str:
         return value.removeprefix("[").removesuffix("]")
+
+    @field_validator("uds", mode="after")
+    @classmethod
+    def _absolute_path(cls, value: str) -> str:
+        return str(_expand(value, "UDS")) if value else ""
 
     @field_validator("data_dir", mode="after")
     @classmethod
@@ -180,7 +211,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, dotenv_settings, ConfigFileSource(settings_cls)
+        return init_settings, env_settings, ConfigFileSource(settings_cls)
 
 
 class ConfigFileSource(PydanticBaseSettingsSource):
@@ -198,25 +229,79 @@ class ConfigFileSource(PydanticBaseSettingsSource):
         return {name: value for name, value in content.items() if name in known}
 
 
-def load_settings(**overrides: Any) -> Settings:
-    """The settings in force; an override that is None counts as not given."""
+class Loaded(NamedTuple):
+    settings: Settings
+    sources: dict[str, str]
+    """where each came from that is not the default: the first place that has it"""
+    notes: list[str]
+    """what was left out of a file that nobody named"""
+
+
+def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
+    return load(env_file, **overrides).settings
+
+
+def load(env_file: Path | None = None, **overrides: Any) -> Loaded:
+    """The settings in force, with a file of variables that was named, else the one in the start folder. An override
+    that is None counts as not given."""
     given = {name: value for name, value in overrides.items() if value is not None}
     if unknown := given.keys() - Settings.model_fields.keys():
         raise TypeError(f"not settings: {', '.join(sorted(unknown))}")
-    try:
-        return Settings(**given)
-    except ValidationError as error:
-        raise ConfigError("; ".join(_explain(dict(item), given) for item in error.errors())) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f".env cannot be read: {error}") from error
+    if given.keys() & {"host", "port"}:
+        given.setdefault("uds", "")  # an address on the command line is meant, whatever the environment says
+    stronger = {*given, *EnvSettingsSource(Settings)()}
+    content, notes = _from_start_file() if env_file is None else (_from_named(env_file), [])
+    while True:
+        filed = {name: value for name, value in content.items() if name not in stronger}
+        try:
+            settings = Settings(**filed, **given)
+        except ValidationError as error:
+            wrong = {str(item["loc"][0]) for item in error.errors()} & filed.keys()
+            if env_file is None and wrong:
+                notes += [_left_out(name, f"it takes {allowed_values(name)}") for name in sorted(wrong)]
+                content = {name: value for name, value in filed.items() if name not in wrong}
+                continue
+            raise ConfigError("; ".join(_explain(dict(item), given, filed) for item in error.errors())) from error
+        return Loaded(settings, _sources(settings, given, filed, "env file" if env_file else START_FILE), notes)
 
 
-def sources_of(settings: Settings, **overrides: Any) -> dict[str, str]:
-    """Where each setting came from that is not the default: the first place that has it."""
-    found = dict.fromkeys(settings.model_fields_set, "config.json")
-    found |= dict.fromkeys(DotEnvSettingsSource(Settings)(), ".env")
+def _sources(settings: Settings, given: dict[str, Any], filed: dict[str, Any], file: str) -> dict[str, str]:
+    found = dict.fromkeys(settings.model_fields_set, "config.json") | dict.fromkeys(filed, file)
     found |= dict.fromkeys(EnvSettingsSource(Settings)(), "environment")
-    return found | {name: "command line" for name, value in overrides.items() if value is not None}
+    return found | dict.fromkeys(given, "command line")
+
+
+def _from_named(path: Path) -> dict[str, Any]:
+    try:
+        return _variables_in(path.expanduser())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--env-file {path} cannot be read: {error}") from error
+
+
+def _from_start_file() -> tuple[dict[str, Any], list[str]]:
+    """What counts of it, and why the rest does not."""
+    try:
+        found = _variables_in(Path(START_FILE))
+    except FileNotFoundError:
+        return {}, []
+    except (OSError, ValueError) as error:
+        return {}, [f"{START_FILE} cannot be read and is left out: {error}"]
+    closed = sorted(found.keys() - FROM_START_FILE)
+    how = "set it in the environment, or name the file with --env-file"
+    return {name: found[name] for name in found if name not in closed}, [_left_out(name, how) for name in closed]
+
+
+def _left_out(name: str, why: str) -> str:
+    return f"{PREFIX}{name.upper()} in {START_FILE} is left out: {why}"
+
+
+def _variables_in(path: Path) -> dict[str, Any]:
+    """The settings in a file of variables, by name. A pipe or a device would block, or never end."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_VARIABLES:
+        raise ValueError("it is not a file of variables")
+    found = DotEnvSettingsSource(Settings, env_file=path, env_file_encoding="utf-8")()
+    return {name: value for name, value in found.items() if name in Settings.model_fields}
 
 
 def default_of(name: str) -> Any:
@@ -232,7 +317,7 @@ def shown_value(value: Any) -> Any:
 
 def check_bind(settings: Settings) -> None:
     """Refuse what would let strangers in: whoever reaches the relay can run programs."""
-    if not is_loopback(settings.host) and not settings.require_token:
+    if not settings.uds and not is_loopback(settings.host) and not settings.require_token:
         raise ConfigError(
             f"refusing to listen on {settings.host} without tokens: whoever reaches the relay can run programs."
             f" Add --require-token, or keep {PREFIX}HOST=127.0.0.1 and reach it from elsewhere with:"
@@ -256,6 +341,7 @@ def allowed_values(name: str) -> str:
         return f"a {kind} from {bounds['ge']} to {bounds['le']}"
     return {
         "host": "an IP address or a host name",
+        "uds": "the path of a socket",
         "data_dir": "a folder",
         "log_level": f"one of {', '.join(get_args(LogLevel))}",
         "default_python_path": "a path or a command",
@@ -264,29 +350,30 @@ def allowed_values(name: str) -> str:
         "ez_path": "the path of a program",
         "allowed_origins": "origins such as https://example.org:8443",
         "require_token": "true or false",
+        "allow_other_users": "true or false",
         "certfile": "the path of a PEM file",
         "keyfile": "the path of a PEM file",
     }[name]
 
 
-def _explain(item: dict[str, Any], given: dict[str, Any]) -> str:
+def _explain(item: dict[str, Any], given: dict[str, Any], filed: dict[str, Any]) -> str:
     name = str(item["loc"][0])
-    return f"{_where(name, given)}: {item['input']!r:.100} is not allowed, it takes {allowed_values(name)}"
+    return f"{_where(name, given, filed)}: {item['input']!r:.100} is not allowed, it takes {allowed_values(name)}"
 
 
-def _where(name: str, given: dict[str, Any]) -> str:
+def _where(name: str, given: dict[str, Any], filed: dict[str, Any]) -> str:
     if name in given:
         return f"--{name.replace('_', '-')}"
-    if name in EnvSettingsSource(Settings)() or name in DotEnvSettingsSource(Settings)():
+    if name in filed or name in EnvSettingsSource(Settings)():
         return PREFIX + name.upper()
     return f"{name} in config.json"
 
 
-def _expand(path: str | os.PathLike[str]) -> Path:
+def _expand(path: str | os.PathLike[str], setting: str = "DATA_DIR") -> Path:
     try:
         return Path(path).expanduser().absolute()
     except RuntimeError as error:
-        raise ConfigError(f"{PREFIX}DATA_DIR: {str(path)!r} is not a folder that can be found: {error}") from error
+        raise ConfigError(f"{PREFIX}{setting}: {str(path)!r} is not a path that can be found: {error}") from error
 
 
 def check_object(data: Any) -> dict[str, Any]:

@@ -75,6 +75,15 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "MISSING_PARAMETER": ErrorSpec(400, "Add the parameter named in details.errors"),
     "INVALID_PARAMETER": ErrorSpec(400, "Correct the parameter named in details"),
     "TOO_MANY_COMMANDS": ErrorSpec(429, "Send it again when the result of another command has come"),
+    "TOO_MANY_CONNECTIONS": ErrorSpec(
+        503, "Close streams that you do not need, or start the relay with a larger limit: ulimit -n 4096"
+    ),
+    "STORAGE_FAILED": ErrorSpec(
+        507, "Free some space on the disk of the data folder, or make the folder writable, and send it again"
+    ),
+    "SESSION_NOT_STARTED": ErrorSpec(
+        503, "See what the message names (disk, memory, processes, open files), then send it again"
+    ),
     "SHUTTING_DOWN": ErrorSpec(
         503, "Start the relay again; sessions that it was told to keep are there, with their ids"
     ),
@@ -88,6 +97,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
     ),
     "ORIGIN_NOT_ALLOWED": ErrorSpec(
         403, "Web pages may not drive the relay; list trusted origins in OPENCODE_DEBUG_ALLOWED_ORIGINS"
+    ),
+    "OTHER_USER": ErrorSpec(
+        403, "Start a relay of your own, or have this one started with: opencode-debugger serve --allow-other-users"
     ),
     "UNAUTHORIZED": ErrorSpec(
         401, "Send the header Authorization: Bearer TOKEN; `opencode-debugger token create` makes a token"
@@ -123,3 +135,8 @@ def invalid_parameter(name: str, value: str, message: str, suggestion: str, **de
     """A value that is of the right type and still of no use."""
     problem = {"field": name, "message": message, "value": value[:200]}
     return RelayError("INVALID_PARAMETER", message, parameter=name, errors=[problem], suggestion=suggestion, **details)
+
+
+def not_written(path: object, error: Exception, consequence: str) -> RelayError:
+    """A file of ours that a full or read-only disk, or whatever is in its place, kept from being written."""
+    return RelayError("STORAGE_FAILED", f"{path} cannot be written, {consequence}: {error}")

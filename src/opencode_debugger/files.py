@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
+import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,12 +19,85 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+LARGEST_SOURCE = 32 * 1024 * 1024
+KERNEL = ("/proc", "/sys")
+"""Where files are made up as they are read."""
 UNREADABLE = (OSError, msgspec.MsgspecError, ValueError, TypeError, KeyError, RecursionError)
+EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file of ours; what is longer is not ours."""
 
 
 def is_inside(path: str, folder: str) -> bool:
     """Whether it is the folder, or in it, as both are spelled."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def read_source(path: str) -> bytes:
+    """All of a source file. Raises OSError for what cannot be read, or is not to be shown: see `refused_source`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if problem := refused_source(path, descriptor):
+            raise PermissionError(errno.EACCES, problem, path)
+        return file.read(LARGEST_SOURCE)
+
+
+def refused_source(path: str, descriptor: int | None = None) -> str | None:
+    """Why a file that is there is not shown: it would block or never end, or belongs to the relay or the system."""
+    try:
+        status = os.stat(path if descriptor is None else descriptor)
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return "It is not a file"
+    if status.st_size > LARGEST_SOURCE:
+        return f"It is larger than {LARGEST_SOURCE >> 20} MB"
+    # What was opened is judged, if it was: a path may lead elsewhere the next time.
+    is_ours = is_withheld(path if descriptor is None else f"/proc/self/fd/{descriptor}")
+    return "It is not a file of the program" if is_ours else None
+
+
+def withhold(folder: Path) -> None:
+    """Whatever asks for a source file does not get one of this folder: the relay's own, with its tokens."""
+    _withheld.add(os.path.realpath(folder))
+
+
+def is_withheld(path: str) -> bool:
+    """Whether it leads into such a folder, to a file of it under another name, or to what the kernel makes up."""
+    real = os.path.realpath(path)
+    return any(is_inside(real, folder) for folder in (*KERNEL, *_withheld)) or any(
+        _is_linked(real, folder) for folder in _withheld
+    )
+
+
+def _is_linked(path: str, folder: str) -> bool:
+    """By a hard link, from anywhere below the folder. Only what has several names is looked for."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    if status.st_nlink < 2:
+        return False
+    below = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+    return any(os.path.samestat(status, found) for found in map(_status, below) if found is not None)
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None  # it has just gone
+
+
+_withheld: set[str] = set()
+
+
+def find_executable(name: str) -> str | None:
+    """The absolute path of a program, given by a path or by its name on PATH. What an empty or relative entry of PATH
+    finds depends on the working directory, where anybody may have put it."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
+    return None if found is None else os.path.abspath(found)
 
 
 def make_folder(path: Path) -> None:
@@ -31,6 +106,15 @@ def make_folder(path: Path) -> None:
         return
     make_folder(path.parent)
     path.mkdir(mode=0o700, exist_ok=True)
+
+
+def claim_folder(path: Path) -> None:
+    """Make the folder; what stands in its place is set aside."""
+    if path.is_symlink() or path.exists():
+        if path.is_dir():
+            return
+        set_aside(path, NotADirectoryError(errno.ENOTDIR, "not a folder"))
+    make_folder(path)
 
 
 class NotPrivate(Exception):
@@ -90,13 +174,27 @@ def write_file(path: Path, content: bytes) -> None:
     _sync_folder(path.parent)
 
 
+def read_file(path: Path) -> bytes:
+    """Raises OSError for what is no file of a sensible size: nobody waits for the other end of a pipe."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a file", str(path))
+        if found.st_size > LARGEST:
+            raise OSError(errno.EFBIG, "too large", str(path))
+        return file.read(LARGEST)
+
+
 def read_json(path: Path, default: T, check: Callable[[Any], T]) -> T:
-    """What `check` makes of the file; the default if it is missing or unusable (then it is set aside)."""
+    """What `check` makes of the file; the default if it is missing or unusable (then it is set aside). Raises OSError
+    while the system has nothing left to read it with."""
     try:
-        return check(msgspec.json.decode(path.read_bytes()))
+        return check(msgspec.json.decode(read_file(path)))
     except FileNotFoundError:
         return default
     except UNREADABLE as error:
+        if isinstance(error, OSError) and error.errno in EXHAUSTED:
+            raise  # the file may be as good as ever
         set_aside(path, error)
         return default
 
@@ -121,5 +219,23 @@ def _sync_folder(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+LONGEST_SOCKET_PATH = 100
+"""Bytes: the kernel takes no more than 108, of which the last is 0; other systems a little less."""
+
+
+@contextlib.contextmanager
+def socket_address(folder: str, name: str) -> Iterator[str]:
+    """A path of the socket that is short enough for the kernel, however deep the folder is."""
+    path = os.path.join(folder, name)
+    if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH or not os.path.isdir("/proc/self/fd"):
+        yield path
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{name}"
     finally:
         os.close(descriptor)

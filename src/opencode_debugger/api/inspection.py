@@ -45,6 +45,18 @@ async def list_tasks(
 
 
 @router.get(
+    "/sessions/{session_id}/locks",
+    operation_id="explainLocks",
+    summary="Explain who waits for whom",
+    responses=answers(models.Locks, *SESSION, *STATE),
+)
+async def explain_locks(request: Request, session_id: SessionId) -> Response:
+    """Blocked threads and asyncio tasks, what each waits for and who has it, and deadlocks. Works while the program
+    runs."""
+    return await ask(request, session_id, "locks")
+
+
+@router.get(
     "/sessions/{session_id}/stacktrace", operation_id="getStackTrace", summary="Get stack trace", responses=STACK
 )
 async def get_stack_trace(

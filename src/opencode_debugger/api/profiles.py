@@ -90,7 +90,7 @@ async def apply_profile(request: Request, name: Name, body: ApplyProfileRequest)
     "/breakpoint-profiles/{name}",
     operation_id="deleteBreakpointProfile",
     summary="Delete profile",
-    responses=answers(ProfileDeleted, "PROFILE_NOT_FOUND"),
+    responses=answers(ProfileDeleted, "PROFILE_NOT_FOUND", "STORAGE_FAILED"),
 )
 async def delete_profile(request: Request, name: Name) -> Response:
     """Forget a profile. Sessions keep what it set in them."""

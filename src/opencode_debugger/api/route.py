@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from functools import cached_property
+from typing import Annotated, Any, cast
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from ..auth.scopes import operation_of
 from ..errors import RelayError
-from ..models.reading import QueryOf, decoded
+from ..models.problems import errors_of
+from ..models.reading import QueryOf, decoded, pairs_of
 
 
 class RelayRoute(APIRoute):
@@ -58,7 +61,7 @@ class Arguments:
             given = request.scope["path_params"][field.name]
             values[field.name], wrong = field.validate(given, loc=("path", field.name))
             errors += wrong
-        query, wrong = self.query.read(request.query_params.multi_items() if request.scope["query_string"] else ())
+        query, wrong = self.query.read(pairs_of(request.scope["query_string"]))
         errors += wrong
         if self.query_name:
             values[self.query_name] = query
@@ -75,7 +78,16 @@ class Arguments:
             return None, []
         if content is None:
             return None, [{"type": "missing", "loc": ("body",), "msg": "Field required", "input": None}]
-        return self.body.validate(content, loc=("body",))
+        try:
+            return self.check_body(content), []
+        except ValidationError as error:
+            return None, errors_of(error, "body")
+
+    @cached_property
+    def check_body(self) -> Callable[[Any], Any]:
+        assert self.body is not None
+        info = self.body.field_info
+        return TypeAdapter[Any](cast(Any, Annotated[info.annotation, info])).validate_python
 
 
 async def read_json(request: Request) -> Any:

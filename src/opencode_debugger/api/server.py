@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..config import CHOOSING_PROGRAMS
 from ..models.configuration import (
     Configuration,
     ConfigurationChanged,
@@ -48,13 +49,17 @@ async def get_config(request: Request) -> Response:
     "/config",
     operation_id="updateConfig",
     summary="Change settings",
-    responses=answers(ConfigurationChanged, *BODY),
+    responses=answers(ConfigurationChanged, *BODY, "STORAGE_FAILED"),
 )
 async def update_config(request: Request, body: UpdateConfigRequest) -> Response:
     """Change settings while the relay runs: all that are given, or none.
 
-    They last until it ends; with `persist` config.json has them for the next start as well."""
-    return enveloped(to_json(await relay_of(request).update_config(body.changes(), body.persist)))
+    They last until it ends; with `persist` config.json has them for the next start as well. A setting that says which
+    program runs (`default_python_path`) needs the scope sessions:write too."""
+    changes = body.changes()
+    if changes.keys() & CHOOSING_PROGRAMS:
+        request.scope["caller"].require("choose_programs")
+    return enveloped(to_json(await relay_of(request).update_config(changes, body.persist)))
 
 
 @router.post(

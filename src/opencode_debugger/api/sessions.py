@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..models.portable import ImportSessionRequest, SessionDocument
-from ..models.queries import DeleteQuery, ExportQuery, PageQuery, WaitQuery
+from ..models.queries import DeleteQuery, ExportQuery, PageQuery, StopReportQuery
 from ..models.sessions import (
     CloneSessionRequest,
     CreateSessionRequest,
@@ -127,7 +127,7 @@ async def get_status(request: Request, session_id: SessionId) -> Response:
     summary="Get stop report",
     responses=answers(StopReport, *SESSION, *STATE),
 )
-async def get_report(request: Request, session_id: SessionId, query: Annotated[WaitQuery, Query()]) -> Response:
+async def get_report(request: Request, session_id: SessionId, query: Annotated[StopReportQuery, Query()]) -> Response:
     """The report of the last stop again, as continue and the steps return it. With `wait`: of the next, if running."""
     return await ask(request, session_id, "report", query.params())
 

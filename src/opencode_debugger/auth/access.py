@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ..errors import RelayError
 from ..persistence.tokens import Token
-from .scopes import ALL_SCOPES, TABLE
+from .scopes import ALL_SCOPES, TABLE, WRITE
 from .tokens import hash_of, is_same
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
@@ -62,6 +62,11 @@ class Caller:
 
     def may(self, operation: str) -> bool:
         return TABLE[operation] <= self.scopes
+
+    @property
+    def may_run(self) -> bool:
+        """Whether what they ask may run code of programs and debuggers."""
+        return WRITE in self.scopes
 
     def require(self, operation: str) -> None:
         """Returns, or says what is missing."""

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .. import logs
+from ..adapters.permission import may_run
 from ..errors import RelayError
 from ..models import envelope
 from .access import ANYBODY, Access, Caller
@@ -41,6 +42,8 @@ class GuardSettings(Protocol):
     @property
     def port(self) -> int: ...
     @property
+    def uds(self) -> str: ...
+    @property
     def allowed_origins(self) -> Iterable[str]: ...
     @property
     def max_body_bytes(self) -> int: ...
@@ -56,7 +59,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: GuardSettings, access: Access) -> None:
         self.app = app
         self.access = access
-        self.hosts = Hosts(settings.host, settings.port, is_tls=bool(settings.certfile))
+        self.hosts = Hosts(settings.host, settings.port, bool(settings.certfile), bool(settings.uds))
         self.trusted_origins = {origin.rstrip("/").lower().encode() for origin in settings.allowed_origins}
         self.max_body_bytes = settings.max_body_bytes
 
@@ -113,12 +116,13 @@ class Guard:
 class Hosts:
     """Names under which this server may be addressed: DNS rebinding brings others."""
 
-    def __init__(self, host: str, port: int, is_tls: bool = False) -> None:
+    def __init__(self, host: str, port: int, is_tls: bool = False, is_unix: bool = False) -> None:
         bracketed = f"[{host}]" if ":" in host else host
         own = (socket.gethostname(),) if host in WILDCARDS else (bracketed,)
         self.names = {name.lower().encode() for name in (*LOOPBACK, *own)}
         self.any_address = host in WILDCARDS
         self.configured_port = port
+        self.is_unix = is_unix
         self.scheme, self.usual_port = (b"https", b"443") if is_tls else (b"http", b"80")
 
     def check(self, scope: Scope, headers: Headers) -> None:
@@ -133,10 +137,14 @@ class Hosts:
         name, colon, port = host.rpartition(b":") if not host.endswith(b"]") else (host, b"", b"")
         if not colon:
             name, port = host, self.usual_port
+        if self.is_unix:
+            return self._is_known(name.lower())  # it has no port, and what clients put there means nothing
         return port == b"%d" % self.port(scope) and self._is_known(name.lower())
 
     def is_own_origin(self, scope: Scope, origin: bytes) -> bool:
         scheme, _, host = origin.partition(b"://")
+        if self.is_unix:  # by whatever port it is forwarded: that of the request, and no other page's
+            return scheme.lower() == self.scheme and host.lower() == dict(scope["headers"])[b"host"].lower()
         return scheme.lower() == self.scheme and self.is_own(scope, host)
 
     def port(self, scope: Scope) -> int:
@@ -177,7 +185,8 @@ class Exchange:
             if self.shared_with and b"access-control-request-method" in self.headers:
                 await self._preflight()
             else:
-                self.scope["caller"] = self.guard.caller(self.scope, self.headers)
+                caller = self.scope["caller"] = self.guard.caller(self.scope, self.headers)
+                may_run.set(caller.may_run)
                 await self.guard.app(self.scope, self.receive, self.send)
         except RelayError as error:
             await self._refuse(error)

@@ -11,7 +11,7 @@ ADMIN = "admin"
 
 ALL_SCOPES = (READ, WRITE, ARTIFACTS, ADMIN)
 MEANINGS = {
-    READ: "look at sessions, breakpoints, stacks and variables",
+    READ: "look at sessions, breakpoints, stacks and variables; runs no code of programs or debuggers",
     WRITE: "create, change and end sessions, run programs and code in them, attach, and connect debuggers",
     ARTIFACTS: "read what programs wrote; with sessions:read",
     ADMIN: "see and change the relay's settings, and shut it down",
@@ -38,6 +38,7 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
         "disassemble",
         "threads",
         "tasks",
+        "locks",
         "stack_trace",
         "scopes",
         "variables",
@@ -99,6 +100,8 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
         "tunnel",
     ),
     (ADMIN,): ("get_config", "update_config", "shutdown"),
+    # Part of `update_config`, where a setting says which program runs.
+    (ADMIN, WRITE): ("choose_programs",),
 }
 
 TABLE: dict[str, frozenset[str]] = {
@@ -124,6 +127,7 @@ OPERATION_OF_ENDPOINT = {
     "send_input": "stdin",
     "list_threads": "threads",
     "list_tasks": "tasks",
+    "explain_locks": "locks",
     "get_stack_trace": "stack_trace",
     "get_thread_stack_trace": "stack_trace",
     "get_scopes": "scopes",

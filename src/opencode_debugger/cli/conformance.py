@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -17,13 +16,15 @@ import psutil
 
 from ..ez.conformance import FAILING, SAMPLE, Conformance
 from ..ez.sheet import CONFORMS, DEVIATES, UNKNOWN, Result
+from ..files import find_executable
 from .failure import fail
 
 TERMINATED = 143
 
 
 def conformance(argv: list[str], file: str | None, failing: str | None, patience: float, as_json: bool) -> int:
-    if shutil.which(argv[0]) is None:
+    command = find_executable(argv[0])
+    if command is None:
         return fail(f"there is no command {argv[0]}")
     for given in filter(None, (file, failing)):
         if not os.path.isfile(given):
@@ -32,7 +33,7 @@ def conformance(argv: list[str], file: str | None, failing: str | None, patience
     with tempfile.TemporaryDirectory(prefix="ez-") as folder:
         if file is None:
             file, failing = written(folder, "sample.py", SAMPLE), written(folder, "failing.py", FAILING)
-        work = Conformance(argv, os.path.abspath(file), failing and os.path.abspath(failing), patience)
+        work = Conformance([command, *argv[1:]], os.path.abspath(file), failing and os.path.abspath(failing), patience)
         try:
             results = work.run()
         finally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import stat
 import sys
 
 from .failure import fail
@@ -13,7 +15,11 @@ if "ssl" not in sys.modules:
 
 
 def debugserver(file: str | None, args: list[str]) -> int:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until it is heard: nothing has begun, and nobody reads a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # nobody reads a traceback
+    # The others wait until the server can tell the client of its end.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+    if file is not None and (why := _unreadable(file)) is not None:
+        return fail(f"Error reading file: open {file}: {why}")  # the words that IDEs look for
     from ..stdio.server import run
     from ..stdio.settings import Unusable
 
@@ -21,6 +27,17 @@ def debugserver(file: str | None, args: list[str]) -> int:
         return run(file, args)
     except Unusable as problem:
         return fail(str(problem))
+
+
+def _unreadable(path: str) -> str | None:
+    """Why a file cannot be read: IDEs try a debugger out with one that does not exist, and wait for its end."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return "not a file"
+        with open(path, "rb"):
+            return None
+    except (OSError, ValueError) as error:
+        return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def quickly(argv: list[str]) -> int | None:

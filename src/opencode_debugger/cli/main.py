@@ -22,10 +22,15 @@ def main() -> None:
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on (default 5679).")] = None,
+    uds: Annotated[str | None, typer.Option(help="Unix socket to listen on, instead of a port.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where sessions and breakpoints are kept.")] = None,
+    env_file: Annotated[Path | None, typer.Option(help="File with settings, each NAME=VALUE.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning, error or critical.")] = None,
     require_token: Annotated[
         bool | None, typer.Option("--require-token/--no-require-token", help="Ask for a token on every request.")
+    ] = None,
+    allow_other_users: Annotated[
+        bool | None, typer.Option("--allow-other-users", help="Let other users of this machine in.")
     ] = None,
     certfile: Annotated[str | None, typer.Option(help="Certificate chain (PEM), for HTTPS.")] = None,
     keyfile: Annotated[str | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
@@ -34,11 +39,14 @@ def serve(
     from .serve import serve as run
 
     code = run(
+        env_file=env_file,
         host=host,
         port=port,
+        uds=uds,
         data_dir=data_dir,
         log_level=log_level,
         require_token=require_token,
+        allow_other_users=allow_other_users,
         certfile=certfile,
         keyfile=keyfile,
     )
@@ -51,7 +59,7 @@ def tunnel(
     listen: Annotated[
         int | None, typer.Option(min=0, max=65535, help="A port on this machine instead of a pipe; 0 for any.")
     ] = None,
-    server: Annotated[str | None, typer.Option(help="Address of a relay on another machine.")] = None,
+    server: Annotated[str | None, typer.Option(help="Address of a relay, or unix:PATH of its socket.")] = None,
     token_file: Annotated[Path | None, typer.Option(help="File with the token for it.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Data folder of the relay here.")] = None,
     cafile: Annotated[Path | None, typer.Option(help="Certificates to trust, in PEM format.")] = None,

@@ -13,6 +13,8 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
         if settings.keyfile:
             raise ConfigError("--keyfile is of no use without --certfile: give the certificate as well")
         return None
+    if settings.uds:
+        raise ConfigError("a unix socket is for this machine alone, and needs no --certfile: leave one of them out")
     for option, path in (("certfile", settings.certfile), ("keyfile", settings.keyfile)):
         check_readable(option, path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -9,10 +9,12 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote
-from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler, Request, build_opener
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -83,6 +85,7 @@ def opened(address: Address, session: str) -> ClientConnection:
     try:
         return connect(
             url,
+            sock=address.connected(),
             ssl=address.trust,
             additional_headers=address.headers,
             compression=None,
@@ -92,23 +95,23 @@ def opened(address: Address, session: str) -> ClientConnection:
             proxy=None if address.is_here else True,
         )
     except InvalidMessage as error:
-        raise Problem(f"what answers at {address.url} is no relay ({error}): is it https?") from None
+        raise Problem(f"what answers at {address.shown} is no relay ({error}): is it https?") from None
     except (OSError, EOFError) as error:
         raise unreachable(address, error) from None
     except InvalidStatus as error:
         raise refused(address, session, error.response.body) from None
     except InvalidHandshake as error:
-        raise Problem(f"{address.url} refused the connection: {error}") from None
+        raise Problem(f"{address.shown} refused the connection: {error}") from None
 
 
 def unreachable(address: Address, error: Exception) -> Problem:
     causes = (error, getattr(error, "reason", None))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        return Problem(f"the certificate of {address.url} is not trusted ({error}): give its own with --cafile")
+        return Problem(f"the certificate of {address.shown} is not trusted ({error}): give its own with --cafile")
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return Problem(f"what answers at {address.url} does not speak TLS ({error}): is it http?")
+        return Problem(f"what answers at {address.shown} does not speak TLS ({error}): is it http?")
     start = "start one with `opencode-debugger serve`, or" if address.is_here else "check the address, or"
-    return Problem(f"no relay answers at {address.url} ({error}): {start} give another --server")
+    return Problem(f"no relay answers at {address.shown} ({error}): {start} give another --server")
 
 
 def join(tunnel: ClientConnection, session: str, read: Read, write: Write) -> None:
@@ -153,7 +156,7 @@ def refused(address: Address, session: str, answer: bytes | bytearray) -> Proble
         error = json.loads(answer)["error"]
         message = NEXT[error["code"]].format(session=session) if error["code"] in NEXT else error["message"]
         return TurnedAway(message, error["code"])
-    return Problem(f"what answers at {address.url} is no relay")
+    return Problem(f"what answers at {address.shown} is no relay")
 
 
 # A port for those who cannot use a pipe.
@@ -187,7 +190,8 @@ def listener_on(port: int) -> socket.socket:
 def check(address: Address, session: str) -> None:
     """Before anybody is asked to connect: whether there is such a session, as far as the token lets us see."""
     request = Request(f"{address.url}/sessions/{quote(session, safe='')}", headers=address.headers)
-    opener = build_opener(HTTPSHandler(context=address.trust), *([ProxyHandler({})] if address.is_here else []))
+    handlers = [HTTPSHandler(context=address.trust), *([ProxyHandler({})] if address.is_here else [])]
+    opener = build_opener(*handlers, *([UnixHandler(address)] if address.uds else []))
     try:
         with opener.open(request, timeout=OPENING) as answer:
             answer.read()
@@ -197,6 +201,25 @@ def check(address: Address, session: str) -> None:
             raise problem from None
     except OSError as error:
         raise unreachable(address, error) from None
+
+
+class UnixHandler(HTTPHandler):
+    """Requests that go to a unix socket."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__()
+        self._address = address
+
+    def http_open(self, request: Request) -> HTTPResponse:
+        def connection(host: str, **options: Any) -> HTTPConnection:
+            made = HTTPConnection(host, **options)
+            connected = self._address.connected()
+            assert connected is not None
+            connected.settimeout(made.timeout)
+            made.sock = connected
+            return made
+
+        return self.do_open(connection, request)
 
 
 def is_gone(address: Address, session: str) -> bool:

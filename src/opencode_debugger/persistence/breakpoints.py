@@ -64,31 +64,39 @@ class BreakpointStore:
     def load(self, project_root: str | Path) -> list[dict[str, Any]]:
         """The project's breakpoints, oldest first, in the form in which they are set."""
         with self._lock:
-            found = self._read(_real(project_root)) or {}
+            try:
+                found = self._read(_real(project_root)) or {}
+            except OSError as error:
+                log.warning("breakpoints of %r could not be read: %s", str(project_root), error)
+                found = {}
         return [msgspec.to_builtins(definition) for definition in found.values()]
 
-    def upsert(self, project_root: str | Path, definitions: Iterable[dict[str, Any]]) -> None:
-        """Add these, or replace those at the same place; keys that are no part of a definition are left out."""
-        self._change(project_root, added=_by_key(definitions), removed=())
+    def upsert(self, project_root: str | Path, definitions: Iterable[dict[str, Any]]) -> str | None:
+        """Add these, or replace those at the same place; says why, if they could not be saved.
 
-    def remove(self, project_root: str | Path, definitions: Iterable[dict[str, Any]]) -> None:
-        self._change(project_root, added={}, removed=_by_key(definitions))
+        Keys that are no part of a definition are left out."""
+        return self._change(project_root, added=_by_key(definitions), removed=())
+
+    def remove(self, project_root: str | Path, definitions: Iterable[dict[str, Any]]) -> str | None:
+        return self._change(project_root, added={}, removed=_by_key(definitions))
 
     def path_of(self, project_root: str | Path) -> Path:
         digest = hashlib.sha256(_real(project_root).encode("utf-8", "surrogatepass")).hexdigest()
         return self.folder / f"{digest[:16]}.json"
 
-    def _change(self, project_root: str | Path, added: Definitions, removed: Iterable[Key]) -> None:
+    def _change(self, project_root: str | Path, added: Definitions, removed: Iterable[Key]) -> str | None:
         root = _real(project_root)
         with self._lock:
-            before = self._read(root)
+            try:
+                before = self._read(root)
+            except OSError as error:
+                return str(error)
             if before is None:
-                return
+                return f"{self.path_of(root)} was written by a newer version"
             after = {**before, **added}
             for key in removed:
                 after.pop(key, None)
-            if after != before:
-                self._save(root, after)
+            return self._save(root, after) if after != before else None
 
     def _read(self, root: str) -> Definitions | None:
         """None: a newer version of the relay wrote the file, which is then not ours to change."""
@@ -99,8 +107,8 @@ class BreakpointStore:
             log.warning("%s was written by a newer version: its breakpoints are neither restored nor changed", path)
         return found
 
-    def _save(self, root: str, definitions: Definitions) -> None:
-        """A disk that refuses is told in the log; the session's breakpoints work all the same."""
+    def _save(self, root: str, definitions: Definitions) -> str | None:
+        """A disk that refuses is told; the session's breakpoints work all the same."""
         path = self.path_of(root)
         content = {"version": VERSION, "project_root": _printable(root), "breakpoints": list(definitions.values())}
         try:
@@ -110,6 +118,8 @@ class BreakpointStore:
                 delete_file(path)
         except (OSError, UnicodeEncodeError) as error:
             log.warning("breakpoints of %r could not be saved: %s", root, error)
+            return str(error)
+        return None
 
 
 def _real(project_root: str | Path) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from opencode_debugger.errors import RelayError
-from opencode_debugger.files import UNREADABLE, delete_file, read_json, write_json
+from opencode_debugger.errors import RelayError, not_written
+from opencode_debugger.files import UNREADABLE, delete_file, read_file, read_json, write_json
 
 from .breakpoints import Definition, Source
 
@@ -54,14 +54,15 @@ class ProfileStore:
 
     def names(self) -> list[str]:
         try:
-            return sorted(path.stem for path in self.folder.glob("*.json") if not path.name.startswith("."))
+            stems = (path.stem for path in self.folder.glob("*.json"))
+            return sorted(stem for stem in stems if stem.isascii() and not stem.startswith("."))
         except OSError:
             return []
 
     def load(self, name: str) -> Profile:
         path = self.path_of(name)
         try:
-            return _check(msgspec.json.decode(path.read_bytes()), name)
+            return _check(msgspec.json.decode(read_file(path)), name)
         except FileNotFoundError:
             raise RelayError("PROFILE_NOT_FOUND", f"Profile '{name}' not found", profile=name) from None
         except UNREADABLE as error:
@@ -74,12 +75,12 @@ class ProfileStore:
         with self._lock:
             if path.exists() and not replace:
                 raise RelayError("PROFILE_EXISTS", f"There is a profile '{profile.name}' already", profile=profile.name)
-            if path.exists():
-                read_json(path, None, lambda data: _check(data, profile.name))
             try:
+                if path.exists():
+                    read_json(path, None, lambda data: _check(data, profile.name))
                 write_json(path, profile)
             except (OSError, UnicodeEncodeError) as error:
-                raise RelayError("INTERNAL_ERROR", f"The profile could not be saved: {error}") from error
+                raise not_written(path, error, "so the profile was not saved") from error
         return profile
 
     def delete(self, name: str) -> None:
@@ -87,7 +88,10 @@ class ProfileStore:
             path = self.path_of(name)
             if not path.exists():
                 raise RelayError("PROFILE_NOT_FOUND", f"Profile '{name}' not found", profile=name)
-            delete_file(path)
+            try:
+                delete_file(path)
+            except OSError as error:
+                raise not_written(path, error, "so the profile is still there") from error
 
 
 def _check(data: Any, name: str) -> Profile:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from typing import Any
 
 from ..adapters.debugpy.environments import find_environment, import_paths
 from ..errors import invalid_parameter
+from ..files import find_executable
 
 NO_ROOT = "Give the absolute path of the project's folder, or leave project_root out"
 
@@ -26,7 +26,7 @@ def existing_folder(root: str, suggestion: str = NO_ROOT) -> str:
 
 
 def check_interpreter(path: str | None, name: str = "python_path") -> None:
-    if path is not None and shutil.which(os.path.expanduser(path)) is None:
+    if path is not None and ("\0" in path or find_executable(os.path.expanduser(path)) is None):
         raise invalid_parameter(
             name,
             path,

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from ..config import AT_ONCE, CHANGEABLE, PREFIX, Settings, allowed_values, check_object, default_of, shown_value
-from ..errors import RelayError
+from ..errors import not_written
 from ..files import read_json, write_json
 from .checks import check_interpreter
 
@@ -56,11 +56,9 @@ class Configuration:
         try:
             write_json(self._file, {**read_json(self._file, nothing, check_object), **changes})
         except (OSError, UnicodeEncodeError) as error:
-            raise RelayError(
-                "INTERNAL_ERROR",
-                f"{self._file} cannot be written, so nothing was changed: {error}",
-                suggestion="Make the data folder writable, or leave out persist",
-            ) from error
+            failure = not_written(self._file, error, "so nothing was changed")
+            failure.details["suggestion"] = "Make the data folder writable and free some space, or leave out persist"
+            raise failure from error
 
     def _is_overridden(self, name: str) -> bool:
         """At the next start, by a source that comes before the file."""

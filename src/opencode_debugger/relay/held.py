@@ -14,6 +14,7 @@ from ..core.events import timestamp
 from ..core.state import State, require
 from ..errors import RelayError
 from ..runner.handle import ChildHandle, Handle
+from ..runner.rpc import GARBAGE
 
 OF_THE_LOST = frozenset({"info", "status", "report"})
 """What can still be said of a session whose runner died."""
@@ -32,6 +33,8 @@ class Held:
     """seconds without activity after which it expires"""
     is_lost: bool = False
     lost_at: float = 0.0
+    clearing: asyncio.Task[Any] | None = None
+    """ends what the lost runner left behind"""
 
     @property
     def session_id(self) -> str:
@@ -46,16 +49,26 @@ class Held:
         """A session of a program's child lives and dies with the program's, and takes no place of its own."""
         return isinstance(self.handle, ChildHandle)
 
+    async def cleared(self) -> None:
+        """Whoever is told that it has failed finds nothing of it running."""
+        if not self.runner.is_open:
+            await self.runner.hung_up(SUMMARY)  # that it is gone may not have been noticed yet
+        if self.clearing is not None:
+            await asyncio.wait([self.clearing])
+
     async def summary(self) -> dict[str, Any]:
+        if (said := await self._summed_up()) is not None:
+            return said
+        await self.cleared()
         failed = self.failed()
-        return await self._summed_up() or {name: failed[name] for name in SUMMARIZED}
+        return {name: failed[name] for name in SUMMARIZED}
 
     async def answers(self) -> bool:
         return await self._summed_up() is not None
 
     async def _summed_up(self) -> dict[str, Any] | None:
         if not self.is_lost:
-            with contextlib.suppress(RelayError, TimeoutError):
+            with contextlib.suppress(RelayError, TimeoutError, TypeError, *GARBAGE):
                 return dict(await asyncio.wait_for(self.handle.ask("summary"), SUMMARY))
         return None
 

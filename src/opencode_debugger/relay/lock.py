@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from ..files import set_aside
 
 
 class AlreadyRunning(Exception):
@@ -22,6 +25,8 @@ class FolderLock:
         self._descriptor: int | None = None
 
     def acquire(self, about: dict[str, Any]) -> None:
+        if self._path.exists() and not self._path.is_file():
+            set_aside(self._path, OSError(errno.EINVAL, "not a file"))
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -38,8 +43,9 @@ class FolderLock:
 
     def _holder(self, descriptor: int) -> str:
         try:
-            about = msgspec.json.decode(os.pread(descriptor, 1000, 0))
-            return f" at {about['scheme']}://{about['host']}:{about['port']} (process {about['pid']})"
+            about = msgspec.json.decode(os.pread(descriptor, 10_000, 0))
+            where = about.get("uds") or f"{about['scheme']}://{about['host']}:{about['port']}"
+            return f" at {where} (process {about['pid']})"
         except (msgspec.DecodeError, KeyError, TypeError):
             return ""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import Any
 
 from ..adapters.debugpy.environments import find_environment
 from ..errors import RelayError
-from ..files import is_inside
+from ..files import find_executable, is_inside
 from ..models.envelope import now
 from ..models.portable import FORMAT, VERSION
 from .checks import existing_folder
@@ -69,7 +68,7 @@ class Import:
         found: dict[str, Any] = {}
         if path := given.get("python_path"):
             placed = self._place(path, f"{where}.python_path") if os.sep in path else path
-            if shutil.which(placed) is not None:
+            if find_executable(placed) is not None:
                 found["python_path"] = placed
             else:
                 self.warnings.append(f"{where}.python_path {placed} does not exist here: left out")

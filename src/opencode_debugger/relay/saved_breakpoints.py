@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import msgspec
 
@@ -13,20 +14,26 @@ CHANGES = frozenset(
 )
 
 
-async def follow(store: BreakpointStore, root: str | None, operation: str, answer: bytes) -> None:
-    """An operation of a session, by its answer."""
-    if root is not None and operation in CHANGES:
-        await asyncio.to_thread(_follow, store, root, operation, answer)
+NOT_SAVED = (
+    "This holds for the session, but was not saved for its project, whose next session will not know it: {why}. "
+    "Free some space on the disk of the data folder, or make the folder writable, and send it again"
+)
 
 
-def _follow(store: BreakpointStore, root: str, operation: str, answer: bytes) -> None:
+async def follow(store: BreakpointStore, root: str | None, operation: str, answer: bytes) -> bytes:
+    """An operation of a session, by its answer; which says so if it could not be saved."""
+    if root is None or operation not in CHANGES:
+        return answer
     said = msgspec.json.decode(answer)
+    why = await asyncio.to_thread(_follow, store, root, operation, said)
+    return answer if why is None else msgspec.json.encode({**said, "warning": NOT_SAVED.format(why=why)})
+
+
+def _follow(store: BreakpointStore, root: str, operation: str, said: dict[str, Any]) -> str | None:
     if operation in ("remove_breakpoint", "clear_breakpoints"):
-        store.remove(root, [definition_of(gone) for gone in said.get("removed", [said])])
-        return
+        return store.remove(root, [definition_of(gone) for gone in said.get("removed", [said])])
+    gone, there = [definition_of(gone) for gone in said.get("removed", ())], said.get("breakpoints", ())
     if operation == "change_breakpoint":
-        if said.get("moved_from"):
-            store.remove(root, [{**said, "line": said["moved_from"]}])
-        said = {"breakpoints": [said]}
-    store.remove(root, [definition_of(gone) for gone in said.get("removed", ())])
-    store.upsert(root, [definition_of(each) for each in said["breakpoints"]])
+        gone, there = [{**said, "line": said["moved_from"]}] if said.get("moved_from") else [], [said]
+    why = store.remove(root, gone)
+    return store.upsert(root, [definition_of(each) for each in there]) or why

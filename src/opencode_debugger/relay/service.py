@@ -15,11 +15,12 @@ from .. import logs
 from ..config import Settings
 from ..core.state import ENDED, State
 from ..errors import RelayError
-from ..files import make_folder
+from ..files import claim_folder, make_folder
 from ..persistence.breakpoints import BreakpointStore
 from ..persistence.profiles import ProfileStore
 from ..persistence.sessions import TombstoneStore
-from ..runner.spawn import Spares, reap_all
+from ..runner.handle import Handle, NoAnswer
+from ..runner.spawn import Spares, reap, reap_all
 from . import about, portable, processes, saved_breakpoints
 from .checks import checked_options
 from .configuration import Configuration
@@ -31,6 +32,7 @@ from .sessions import ENDING, Sessions
 OCCUPYING = frozenset(State) - ENDED
 """States in which a session takes one of the places."""
 LOOKS = frozenset({"info", "status"})
+COLLECT = 2.0
 TARGET = ("pid", "host", "port", "connect_timeout", "debugger", "program")
 """Options of a new session that say what to attach to."""
 
@@ -58,17 +60,20 @@ class Relay:
         make_folder(self._settings.data_dir)
         settings = self._settings
         about: dict[str, Any] = {"pid": os.getpid(), "host": settings.host, "port": settings.port, "scheme": "http"}
+        if settings.uds:
+            about |= {"uds": settings.uds}
         if settings.certfile:
             about |= {"scheme": "https", "certfile": os.path.abspath(settings.certfile)}
         self._lock.acquire(about)
+        for folder in (self._folder, settings.breakpoints_dir, settings.profiles_dir):
+            claim_folder(folder)
 
     async def start(self) -> None:
-        for folder in (self._folder, self._settings.breakpoints_dir):
-            make_folder(folder)
         self._breakpoints = BreakpointStore(self._settings.breakpoints_dir)
         tombstones = TombstoneStore(self._settings.data_dir)
         await self._sessions.recover(self._folder, tombstones, self._settings.session_timeout_seconds)
         self._spares.refill()
+        self._collecting = asyncio.get_running_loop().create_task(self._collect())
 
     def shutdown(self, keep_sessions: bool, timeout: float) -> dict[str, Any]:
         """Says what will happen; it happens when the answer is out."""
@@ -87,6 +92,7 @@ class Relay:
 
     async def stop(self) -> None:
         """Nothing of ours runs on, but sessions that are to be kept."""
+        self._collecting.cancel()
         await self.close()
         await self._spares.close()
         await self._sessions.cleaned_up()
@@ -106,22 +112,30 @@ class Relay:
 
     async def _create(self, config: dict[str, Any]) -> bytes:
         async with self._place():
-            handle = await self._spares.take()
-            name = config.get("name") or f"session-{handle.session_id.removeprefix('sess_')}"
-            limits = self._settings.settings_for_runner()
-            config = {**config, "session_id": handle.session_id, "name": name, "limits": limits}
-            root = config.get("project_root")
+            config = {**config, "limits": self._settings.settings_for_runner()}
             try:
-                answer = await handle.call("configure", config)
-                if config.get("parts") and root is not None:
-                    listed = await handle.call("list_breakpoints")
-                    await saved_breakpoints.follow(self._breakpoints, root, "set_breakpoints", listed)
-            except BaseException:
-                await handle.closed(0)
-                await self._sessions.remove_remains(handle.folder)
-                raise
-            timeout = config.get("timeout_seconds") or limits["session_timeout_seconds"]
-            self._sessions.hold(Held(handle, root, msgspec.json.decode(answer), timeout))
+                return await self._configured(await self._spares.take(), config)
+            except NoAnswer:  # it died or was stopped just now: that is no reason to have no session
+                return await self._configured(await self._spares.take(), config)
+
+    async def _configured(self, handle: Handle, config: dict[str, Any]) -> bytes:
+        name = config.get("name") or f"session-{handle.session_id.removeprefix('sess_')}"
+        root = config.get("project_root")
+        try:
+            answer = await handle.call("configure", {**config, "session_id": handle.session_id, "name": name})
+            info = msgspec.json.decode(answer)
+            if config.get("parts") and root is not None:
+                listed = await handle.call("list_breakpoints")
+                saved = await saved_breakpoints.follow(self._breakpoints, root, "set_breakpoints", listed)
+                if saved is not listed:
+                    info["warnings"].append(msgspec.json.decode(saved)["warning"])
+                    answer = msgspec.json.encode(info)
+        except BaseException:
+            await handle.closed(0)
+            await self._sessions.remove_remains(handle.folder, handle)
+            raise
+        timeout = config.get("timeout_seconds") or config["limits"]["session_timeout_seconds"]
+        self._sessions.hold(Held(handle, root, info, timeout))
         return answer
 
     async def _create_attached(self, options: dict[str, Any]) -> bytes:
@@ -186,17 +200,18 @@ class Relay:
     async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
         held = self._sessions.find(session_id)
         if held.is_lost:
+            await held.cleared()
             return held.call_lost(operation)
         try:
             answer = await held.handle.call(operation, params)
         except RelayError as error:
             if held.handle.is_ending:
                 self._sessions.find(session_id)  # it has expired in the meantime: say that
+            await held.cleared()
             if operation in LOOKS and error.code == "DEBUGPY_ERROR":
                 return held.call_lost(operation)  # its runner has just died
             raise
-        await saved_breakpoints.follow(self._breakpoints, held.project_root, operation, answer)
-        return answer
+        return await saved_breakpoints.follow(self._breakpoints, held.project_root, operation, answer)
 
     async def update_session(self, session_id: str, changes: dict[str, Any]) -> bytes:
         held = self._sessions.find(session_id)
@@ -249,6 +264,13 @@ class Relay:
         logs.set_level(self._settings.log_level)
         await self._spares.resize(self._settings.spare_runners)
         return changed
+
+    async def _collect(self) -> None:
+        """Of children that have ended, none stays behind as a zombie."""
+        while True:
+            await asyncio.sleep(COLLECT)
+            reap()
+            self._sessions.orphans.look()
 
     def _root_of(self, session_id: str) -> str | None:
         return self._sessions.find(session_id).project_root

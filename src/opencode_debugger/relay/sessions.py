@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import shutil
 import time
 from collections.abc import Coroutine
@@ -15,22 +16,32 @@ import msgspec
 
 from ..adapters.processes import end_marked
 from ..errors import RelayError
+from ..files import UNREADABLE, read_file
 from ..persistence.sessions import TombstoneStore
-from ..runner.handle import ChildHandle, Handle
+from ..runner.handle import ChildHandle, Handle, NoAnswer
 from ..runner.paths import DETACHED, FINAL
+from ..runner.rpc import GARBAGE, Described, LastWords
 from ..runner.spawn import reap
 from .held import Held, unknown
+from .orphans import Orphans
 
 logger = logging.getLogger(__name__)
 
 ENDING = 15.0
 LEAVING = 5.0
+FINDING = 5.0
+"""Seconds that the start waits for a runner to say what it is."""
+AGAIN = 1.0
+"""Seconds until a runner is asked again that was found but did not answer."""
+SESSION_ID = re.compile(r"sess_[0-9a-f]{8}", re.ASCII)
 
 
 class Sessions:
     def __init__(self) -> None:
         self._held: dict[str, Held] = {}
         self._cleanups: set[asyncio.Task[Any]] = set()
+        self._removing: dict[Path, asyncio.Task[None]] = {}
+        self.orphans = Orphans()
         self.is_closing = False
         """no more are made, and those that are not there are not looked for"""
 
@@ -71,26 +82,28 @@ class Sessions:
     async def recover(self, folder: Path, tombstones: TombstoneStore, timeout: float) -> None:
         """First of all; `timeout` is for sessions that do not say their own."""
         self._tombstones = tombstones
-        await asyncio.gather(*(self._recover(each, timeout) for each in folder.iterdir() if each.is_dir()))
+        found = list(folder.iterdir())
+        for stray in [each for each in found if not _is_session(each)]:
+            logger.warning("%s is not the folder of a session and is ignored", ascii(str(stray)))
+        await asyncio.gather(*(self._recover(each, timeout) for each in found if _is_session(each)))
 
     async def _recover(self, folder: Path, timeout: float) -> None:
         """A runner that outlived an earlier relay is taken over; what is left of a dead one is removed."""
         early: list[tuple[str, dict[str, Any]]] = []
         try:
             handle = await Handle.connect(folder)
-            handle.on_notice = lambda method, params: early.append((method, params))
-            described = await asyncio.wait_for(handle.ask("describe"), ENDING)
-        except TimeoutError:
-            logger.error("the runner of session %s does not answer", folder.name)
-            held = Held(handle, None, unknown(folder.name), timeout)
-            self.hold(held)
-            self._give_up(held)
-            return
-        except (OSError, RelayError):
+        except (OSError, ValueError):
             await self.remove_remains(folder)
             return
-        except Exception:
-            logger.exception("session %s cannot be taken over", folder.name)
+        handle.on_notice = lambda method, params: early.append((method, params))
+        try:
+            answer = await asyncio.wait_for(handle.call("describe"), FINDING)
+            described = msgspec.json.decode(answer, type=Described | None)
+        except (RelayError, TimeoutError, *GARBAGE) as error:
+            if not handle.is_open:
+                await self.remove_remains(folder)
+            else:
+                self._hold_unknown(handle, timeout, error)
             return
         if described is None:
             handle.is_ending = True
@@ -98,33 +111,56 @@ class Sessions:
                 await handle.call("end")
             await self.remove_remains(folder)
             return
-        logger.info("session %s found again", folder.name)
-        held = Held(handle, described["project_root"], described["info"], described["timeout_seconds"])
-        self.hold(held)
-        for child in described.get("children", []):
-            self._hold_child(held, child)
+        self._take_over(handle, described)
         for method, params in early:
-            self._noticed(held, method, params)
+            handle.on_notice(method, params)
+
+    def _take_over(self, handle: Handle, described: Described) -> None:
+        logger.info("session %s found again", handle.session_id)
+        info = {**unknown(handle.session_id), **described.info, "session_id": handle.session_id}
+        held = Held(handle, described.project_root, info, described.timeout_seconds)
+        self.hold(held)
+        for child in described.children:
+            self._hold_child(held, child)
+
+    def _hold_unknown(self, handle: Handle, timeout: float, error: Exception) -> None:
+        """One that does not say what it is can be deleted. If it was only stopped, it may say so yet."""
+        logger.error("the runner of session %s does not say what it is: %s", handle.session_id, error)
+        held = Held(handle, None, unknown(handle.session_id), timeout)
+        self.hold(held)
+        self._give_up(held)
+        if isinstance(error, (NoAnswer, TimeoutError)):
+            self._later(self._ask_again(held))
+
+    async def _ask_again(self, held: Held) -> None:
+        while self._held.get(held.session_id) is held and held.runner.is_open:
+            await asyncio.sleep(AGAIN)
+            with contextlib.suppress(RelayError, *GARBAGE):
+                described = msgspec.json.decode(await held.runner.call("describe"), type=Described)
+                if self._held.get(held.session_id) is held and not held.runner.is_ending:
+                    self._take_over(held.runner, described)
+                return
 
     def hold(self, held: Held) -> None:
         self._held[held.session_id] = held
         held.runner.on_notice = lambda method, params: self._noticed(held, method, params)
         held.runner.on_lost = lambda: self._lost(held)
 
-    def _hold_child(self, parent: Held, described: dict[str, Any]) -> None:
-        info = described["info"]
-        handle = ChildHandle(parent.runner, info["session_id"])
-        self._held.setdefault(handle.session_id, Held(handle, described["project_root"], info, parent.timeout))
+    def _hold_child(self, parent: Held, described: Described) -> None:
+        session_id = str(described.info.get("session_id"))
+        handle = ChildHandle(parent.runner, session_id)
+        info = {**unknown(session_id), **described.info}
+        self._held.setdefault(session_id, Held(handle, described.project_root, info, parent.timeout))
 
     def _noticed(self, held: Held, method: str, params: dict[str, Any]) -> None:
         if method == "expired":
             logger.info("session %s expired", held.session_id)
             held.handle.is_ending = True
-            self._bury(held.session_id, params)
+            self._bury(held.session_id, msgspec.convert(params, LastWords))
         elif method == "child":
-            self._hold_child(held, params)
+            self._hold_child(held, msgspec.convert(params, Described))
         elif method == "child_gone":
-            self._held.pop(params["session_id"], None)
+            self._held.pop(str(params.get("session_id")), None)
 
     # How they go.
 
@@ -149,7 +185,7 @@ class Sessions:
             with contextlib.suppress(RelayError, TimeoutError):
                 answer = await asyncio.wait_for(runner.call("end", {"force": force}), ENDING)
         await runner.closed(LEAVING if answers else 0)
-        await self.remove_remains(runner.folder)
+        await self.remove_remains(runner.folder, runner)
         return answer
 
     async def _delete_child(self, held: Held, force: bool) -> bytes:
@@ -187,12 +223,13 @@ class Sessions:
         folder = held.runner.folder
         if held.handle.is_ending:
             self._forget(held)
-            self._later(self.remove_remains(folder))
+            self._later(self.remove_remains(folder, held.runner))
         else:
             logger.error("the runner of session %s ended unexpectedly", held.session_id)
+            clearing = self._later(self._end_what_is_left(folder, held.runner))
             for lost in self._family(held):
                 self._give_up(lost)
-            self._later(self._end_what_is_left(folder))
+                lost.clearing = clearing
 
     def _give_up(self, held: Held) -> None:
         """It has failed: to be looked at, until its time is up."""
@@ -214,27 +251,50 @@ class Sessions:
         """All that its runner holds."""
         return [each for each in self._held.values() if each.runner is held.runner]
 
-    async def remove_remains(self, folder: Path) -> None:
+    async def remove_remains(self, folder: Path, runner: Handle | None = None) -> None:
+        """Of a runner that is ending, or of one that ended before we came. Once, however many ask for it."""
+        removing = self._removing.get(folder)
+        if removing is None:
+            removing = self._removing[folder] = self._later(self._remove(folder, runner))
+            removing.add_done_callback(lambda _: self._removing.pop(folder))
+        await asyncio.shield(removing)
+
+    async def _remove(self, folder: Path, runner: Handle | None) -> None:
         if not folder.exists():
             return  # it is done; and who was let go is no longer on record
-        final = folder / FINAL
-        if final.exists():
-            with contextlib.suppress(msgspec.DecodeError, KeyError, OSError):
-                self._bury(folder.name, msgspec.json.decode(final.read_bytes()))
-        await self._end_what_is_left(folder)
+        try:
+            self._bury(folder.name, msgspec.json.decode(read_file(folder / FINAL), type=LastWords))
+        except FileNotFoundError:
+            pass
+        except UNREADABLE as error:
+            logger.warning("the last words of session %s are unusable: %s", folder.name, error)
+        await self._end_what_is_left(folder, runner)
         shutil.rmtree(folder, ignore_errors=True)
         reap()
 
-    async def _end_what_is_left(self, folder: Path) -> None:
-        if not (folder / DETACHED).exists():
-            await asyncio.to_thread(end_marked, folder.name)
+    async def _end_what_is_left(self, folder: Path, runner: Handle | None) -> None:
+        is_let_go = (folder / DETACHED).exists()
+        with self.orphans.awaited():
+            if not is_let_go:
+                await asyncio.to_thread(end_marked, folder.name)
+            if runner is not None:
+                await runner.gone()  # what it had adopted is ours from now on
+                if is_let_go:
+                    self.orphans.leave()
+                else:
+                    await self.orphans.end(folder.name)
 
-    def _bury(self, session_id: str, last: dict[str, Any]) -> None:
-        self._tombstones.add(session_id, last["last_status"], last["reason"], last["name"])
-        for child_id, words in last.get("children", {}).items():
+    def _bury(self, session_id: str, last: LastWords) -> None:
+        self._tombstones.add(session_id, last.last_status, last.reason, last.name)
+        for child_id, words in last.children.items():
             self._bury(child_id, words)
 
-    def _later(self, work: Coroutine[Any, Any, Any]) -> None:
+    def _later(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
         self._cleanups.add(task)
         task.add_done_callback(self._cleanups.discard)
+        return task
+
+
+def _is_session(folder: Path) -> bool:
+    return SESSION_ID.fullmatch(folder.name) is not None and folder.is_dir() and not folder.is_symlink()

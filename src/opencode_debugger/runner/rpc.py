@@ -11,6 +11,12 @@ from ..errors import RelayError
 FAILED = -32000
 GIVE_UP = "give_up"
 """Notification that nobody waits for the answer to a call any more."""
+PING = "is_there"
+"""Call that is answered at once by whoever can answer at all."""
+LONGEST = 64 * 1024 * 1024
+"""Bytes of one line."""
+GARBAGE = (ValueError, RecursionError)
+"""What reading raises that is no call or no reply: msgspec's errors, bytes that are no UTF-8, a line without end."""
 
 
 class Lines:
@@ -18,14 +24,19 @@ class Lines:
 
     def __init__(self) -> None:
         self._begun: list[bytes] = []
+        self._size = 0
 
     def feed(self, data: bytes) -> list[bytes]:
+        """Raises ValueError if a line does not end."""
         first, *others = data.split(b"\n")
         self._begun.append(first)
+        self._size += len(first)
+        if self._size > LONGEST:
+            raise ValueError(f"a line of more than {LONGEST} bytes")
         if not others:
             return []
         lines = [b"".join(self._begun), *others[:-1]]
-        self._begun = [others[-1]]
+        self._begun, self._size = [others[-1]], len(others[-1])
         return lines
 
 
@@ -38,6 +49,8 @@ class Call(msgspec.Struct, omit_defaults=True):
     jsonrpc: str = msgspec.field(default="")
     session: str | None = None
     """which of the runner's sessions; the program's if left out"""
+    may_run: bool = False
+    """whether it may run code of the program or of its debugger: see adapters/permission.py"""
 
 
 class Fault(msgspec.Struct):
@@ -50,9 +63,10 @@ class Fault(msgspec.Struct):
         return cls(FAILED, error.message, {**error.to_dict(), "status": error.status})
 
     def to_error(self) -> RelayError:
-        if self.data is None:
+        try:
+            return RelayError.from_dict(self.data or {})
+        except (KeyError, TypeError):
             return RelayError("INTERNAL_ERROR", self.message)
-        return RelayError.from_dict(self.data)
 
 
 class Reply(msgspec.Struct):
@@ -73,6 +87,24 @@ class Incoming(msgspec.Struct):
     params: dict[str, Any] = {}
 
 
+class LastWords(msgspec.Struct):
+    """What is left to say of a session that expired, and of those of its program's children."""
+
+    last_status: str
+    reason: str | None
+    name: str | None
+    children: dict[str, LastWords] = {}
+
+
+class Described(msgspec.Struct):
+    """What a relay must know of a session to take it over."""
+
+    project_root: str | None
+    info: dict[str, Any]
+    timeout_seconds: float
+    children: list[Described] = []
+
+
 _calls = msgspec.json.Decoder(Call)
 _incoming = msgspec.json.Decoder(Incoming)
 
@@ -80,12 +112,19 @@ decode_call = _calls.decode
 decode_incoming = _incoming.decode
 
 
-def encode_call(method: str, params: dict[str, Any], id: int | None = None, session: str | None = None) -> bytes:
-    return msgspec.json.encode(Call(method, params, id, "2.0", session)) + b"\n"
+def encode_call(
+    method: str, params: dict[str, Any], id: int | None = None, session: str | None = None, may_run: bool = False
+) -> bytes:
+    return msgspec.json.encode(Call(method, params, id, "2.0", session, may_run)) + b"\n"
 
 
 def encode_result(id: int, result: Any) -> bytes:
-    return b'{"jsonrpc":"2.0","id":%d,"result":%b}\n' % (id, msgspec.json.encode(result))
+    encoded = b'{"jsonrpc":"2.0","id":%d,"result":%b}\n' % (id, msgspec.json.encode(result))
+    return encoded if len(encoded) <= LONGEST else encode_fault(id, Fault.of(too_long("answer")))
+
+
+def too_long(what: str) -> RelayError:
+    return RelayError("PAYLOAD_TOO_LARGE", f"The {what} is larger than {LONGEST} bytes", suggestion="Ask for less")
 
 
 def encode_fault(id: int, fault: Fault) -> bytes:

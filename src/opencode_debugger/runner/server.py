@@ -8,19 +8,22 @@ import logging
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from ..adapters import processes
-from ..core.patience import Patience, of_this_call
+from ..adapters.permission import may_run
+from ..core.patience import Patience, halt, halted, of_this_call
 from ..core.session import Session
 from ..core.settings import Config
-from ..errors import RelayError
+from ..errors import RelayError, not_written
+from ..files import socket_address
 from . import rpc
 from .activity import Activity
-from .paths import DETACHED, FINAL, SOCKET, socket_address
+from .paths import DETACHED, FINAL, SOCKET
 from .tunnel import Tunnel
 
 logger = logging.getLogger(__name__)
@@ -35,7 +38,11 @@ RESTORED = (
     "{count} breakpoints of this project were restored: GET /sessions/{{id}}/breakpoints lists them, "
     "DELETE /sessions/{{id}}/breakpoints removes them"
 )
+STOPPED_OR_NOT = PASSIVE | {"configure", "end", "terminate", "detach", "restart"}
+"""Calls that come to an end also if the program's process is stopped by a signal."""
 UNCONFIGURED = 60.0
+HALTED = 0.7
+"""Seconds between two looks at a program that owes an answer; that both find it stopped by a signal is the answer."""
 LOOK = 5.0
 
 
@@ -54,6 +61,8 @@ class Underway:
         self.call = call
         self.patience = Patience()
         self.task: asyncio.Task[None] | None = None
+        self.looking: asyncio.TimerHandle | None = None
+        self.is_answered = False
 
     def give_up(self) -> None:
         """Ends what only waits; what has been begun is finished."""
@@ -76,7 +85,13 @@ class Client(asyncio.Protocol):
         self._server.connected(self)
 
     def data_received(self, data: bytes) -> None:
-        for line in self._lines.feed(data):
+        try:
+            lines = self._lines.feed(data)
+        except ValueError as error:
+            logger.warning("a relay is hung up on: %s", error)
+            self.close()
+            return
+        for line in lines:
             self._server.take(line, self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -110,7 +125,7 @@ class Server:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._done.set)
-        with socket_address(self.folder) as address:
+        with socket_address(str(self.folder), SOCKET) as address:
             server = await loop.create_unix_server(lambda: Client(self), address)
         os.chmod(self.folder / SOCKET, 0o600)
         watch = loop.create_task(self._watch())
@@ -136,11 +151,15 @@ class Server:
     def take(self, line: bytes, client: Client) -> None:
         try:
             call = rpc.decode_call(line)
-        except msgspec.MsgspecError as error:
+        except rpc.GARBAGE as error:
             logger.warning("not a call: %s", error)
             return
+        if call.method == rpc.PING:
+            client.write(rpc.encode_result(call.id or 0, None))
+            return
         if call.method == rpc.GIVE_UP:
-            if (given_up := client.calls.get(call.params.get("id", 0))) is not None:
+            id = call.params.get("id")
+            if isinstance(id, int) and (given_up := client.calls.get(id)) is not None:
                 given_up.give_up()
             return
         underway = Underway(call)
@@ -148,14 +167,35 @@ class Server:
         if (id := call.id) is not None:
             client.calls[id] = underway
             task.add_done_callback(lambda _: client.calls.pop(id, None))
+            if call.method not in STOPPED_OR_NOT:
+                self._look_later(underway, client, None)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _look_later(self, underway: Underway, client: Client, before: str | None) -> None:
+        loop = asyncio.get_running_loop()
+        underway.looking = loop.call_later(HALTED, self._look, underway, client, before)
+
+    def _look(self, underway: Underway, client: Client, before: str | None) -> None:
+        """Answers for a program that cannot. What was asked of it is still done when it goes on."""
+        call = underway.call
+        session = self.session and self.session.family.members.get(call.session or self.session.id)
+        why = halt(session.adapter) if session else None
+        if why is None or before is None or call.id is None:
+            self._look_later(underway, client, why)
+            return
+        underway.is_answered = True
+        underway.patience.end()
+        client.write(rpc.encode_fault(call.id, rpc.Fault.of(halted(why, call.method))))
 
     async def _answer(self, underway: Underway, client: Client) -> None:
         call = underway.call
         of_this_call.set(underway.patience)
+        may_run.set(call.may_run)
         answer = await self._perform(call)
-        if call.id is not None:
+        if underway.looking is not None:
+            underway.looking.cancel()
+        if call.id is not None and not underway.is_answered:
             client.write(answer)
         if call.method == "end" and call.session is None:
             self._done.set()
@@ -166,6 +206,8 @@ class Server:
             return rpc.encode_result(id, await self._dispatch(call.method, call.params, call.session))
         except RelayError as error:
             return rpc.encode_fault(id, rpc.Fault.of(error))
+        except msgspec.ValidationError as error:
+            return rpc.encode_fault(id, rpc.Fault.of(RelayError("INVALID_REQUEST", str(error))))
         except Exception as error:
             logger.exception("%s failed", call.method)
             return rpc.encode_fault(id, rpc.Fault(rpc.FAILED, f"{call.method} failed: {type(error).__name__}"))
@@ -178,23 +220,39 @@ class Server:
         if method == "end":
             return await self.session.family.end(session_id, "deleted", **params)
         session = self.session.family.find(session_id)
-        operation = session.operations[method]
+        operation = session.operations.get(method)
+        if operation is None:
+            raise RelayError("INVALID_REQUEST", f"There is no operation {method[:100]!r}")
         if method in PASSIVE:
             return await _result(operation(**params))
         self._in_progress += 1
         try:
-            answer = await _result(operation(**params))
-            if method == "detach":
-                (self.folder / DETACHED).touch()
-            return answer
+            with self._letting_go() if method == "detach" else contextlib.nullcontext():
+                return await _result(operation(**params))
         finally:
             self._in_progress -= 1
             session.debuggee.touch()
 
+    @contextlib.contextmanager
+    def _letting_go(self) -> Iterator[None]:
+        """Noted first: what is let go without a note would be ended with the session."""
+        note = self.folder / DETACHED
+        was_noted = note.exists()
+        try:
+            note.touch()
+        except OSError as error:
+            raise not_written(note, error, "so the program was not let go") from error
+        try:
+            yield
+        except BaseException:
+            if not was_noted:
+                note.unlink(missing_ok=True)
+            raise
+
     async def _configure(self, params: dict[str, Any]) -> Any:
         if self.session is not None:
             raise RelayError("INTERNAL_ERROR", "The runner has a session already")
-        self.session = Session(msgspec.convert(params, Config))
+        self.session = Session(msgspec.convert({**params, "folder": str(self.folder)}, Config))
         self.session.family.on_change = self._tell
         self.session.family.on_session = give_tunnel
         give_tunnel(self.session)
@@ -238,10 +296,14 @@ class Server:
     async def _expire(self) -> None:
         if self.session is not None:
             words = {
-                session.id: {"last_status": str(session.state), "reason": "timeout", "name": session.config.name}
+                session.id: rpc.LastWords(str(session.state), "timeout", session.config.name)
                 for session in self.session.family.members.values()
             }
-            last = {**words.pop(self.session.id), "children": words}
+            last = words.pop(self.session.id)
+            last.children = words
             await self.session.end("timeout")
-            (self.folder / FINAL).write_bytes(msgspec.json.encode(last))
-            self._tell("expired", last)
+            self._tell("expired", msgspec.to_builtins(last))
+            try:
+                (self.folder / FINAL).write_bytes(msgspec.json.encode(last))
+            except OSError as error:
+                logger.warning("the last words of the session cannot be left: %s", error)

@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.peers import is_other_user
+from ..adapters.permission import may_run
 from ..core.session import Session
 
 if TYPE_CHECKING:
@@ -23,7 +24,11 @@ FIRST_LINE = 256
 PATIENCE = 3.0
 """Seconds to send it."""
 CALLERS = 32
-"""Connections at once, those included that have not shown the token yet."""
+"""Connections at once that have shown the token."""
+UNKNOWN = 32
+"""Connections at once that have not, of the same user: the oldest goes when one more comes."""
+STRANGERS = 4
+"""Connections of other users that are told why they are turned away, at the same time."""
 FAREWELL = 1.0
 """Seconds for clients to hear that the program has ended, and to leave."""
 
@@ -39,7 +44,9 @@ class Tunnel:
         self._port = 0
         self._token = ""
         self._callers: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
-        self._inside = 0
+        self._inside: set[asyncio.Task[Any]] = set()
+        self._unknown: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
+        self._strangers = 0
         self._shared: Shared | None = None
 
     async def open(self) -> dict[str, str]:
@@ -90,12 +97,13 @@ class Tunnel:
         assert caller is not None
         self._callers[caller] = writer
         try:
-            await self._let_in(reader, writer)
-            self._inside += 1
-            try:
-                await self._serve(reader, writer)
-            finally:
-                self._inside -= 1
+            if self._is_stranger(writer):
+                await self._send_off(reader, writer)
+                return
+            await self._let_in(caller, reader, writer)
+            may_run.set(True)  # the tunnel's token is told only to those who may
+            self._inside.add(caller)
+            await self._serve(reader, writer)
         except Refused as reason:
             logger.info("not let into the tunnel: %s", reason)
             await _turn_away(reader, writer, reason)
@@ -108,16 +116,36 @@ class Tunnel:
             logger.exception("a client of the tunnel could not be served")
         finally:
             del self._callers[caller]
+            self._inside.discard(caller)
             await _hang_up(writer)
 
-    async def _let_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._callers) > CALLERS:
-            raise Refused(f"there are {CALLERS} connections to this tunnel already: close one of them")
-        if is_other_user(writer.get_extra_info("socket")):
-            raise Refused("this tunnel is for processes of the user who runs the session")
+    def _is_stranger(self, writer: asyncio.StreamWriter) -> bool:
+        is_allowed = self._session.config.limits.allow_other_users
+        return not is_allowed and is_other_user(writer.get_extra_info("socket"))
+
+    async def _send_off(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Costs us next to nothing, however many come."""
+        if self._strangers >= STRANGERS:
+            writer.transport.abort()
+            return
+        self._strangers += 1
+        try:
+            await _turn_away(reader, writer, Refused("this tunnel is for processes of the user who runs the session"))
+        finally:
+            self._strangers -= 1
+
+    async def _let_in(
+        self, caller: asyncio.Task[Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        if len(self._unknown) >= UNKNOWN:
+            self._unknown.pop(next(iter(self._unknown))).transport.abort()
+        self._unknown[caller] = writer
+        try:
+            line = await _first_line(reader)
+        finally:
+            self._unknown.pop(caller, None)
         import hmac  # brings OpenSSL, which most runners never need
 
-        line = await _first_line(reader)
         token = line.removeprefix(SCHEME).strip()
         known = self._token.encode()
         if not (known and line.startswith(SCHEME) and hmac.compare_digest(token, known)):
@@ -125,6 +153,8 @@ class Tunnel:
                 'the first line must be "Bearer TOKEN", with debugger.token of GET /sessions/{id}; '
                 "`opencode-debugger tunnel SESSION` sends it for you"
             )
+        if len(self._inside) >= CALLERS:
+            raise Refused(f"there are {CALLERS} connections to this tunnel already: close one of them")
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._session.debuggee.touch()

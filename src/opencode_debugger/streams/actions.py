@@ -24,7 +24,7 @@ from ..models import (
     watches,
 )
 from ..models.fields import Identifier
-from ..models.problems import did_you_mean, refusal
+from ..models.problems import did_you_mean, errors_of, refusal
 from ..models.reading import as_body
 from .connection import Service
 
@@ -73,18 +73,14 @@ class Action:
                 else:
                     params[id.param or id.name] = self._checks[id.name](given[id.name])
             except ValidationError as error:
-                errors += located(error, id.name)
+                errors += errors_of(error, "body", id.name)
         try:
             checked = self._check(rest)
         except ValidationError as error:
-            errors += located(error)
+            errors += errors_of(error, "body")
         if errors:
             raise refusal(errors, self.model, list(self._checks))
         return {**checked.params(), **params}
-
-
-def located(error: ValidationError, *where: str) -> list[Any]:
-    return [{**item, "loc": ("body", *where, *item["loc"])} for item in error.errors(include_url=False)]
 
 
 async def _info(relay: Service, session_id: str, params: Params) -> bytes:
@@ -114,7 +110,7 @@ BREAKPOINT = Id("breakpoint_id")
 ACTIONS: dict[str, Action] = {
     "info": Action(carry=_info),
     "status": Action(),
-    "report": Action(requests.WaitOptions),
+    "report": Action(requests.ReportOptions),
     "ping": Action(),
     "update": Action(sessions.UpdateSessionRequest, carry=_update),
     "delete_session": Action(queries.DeleteQuery, carry=_delete),
@@ -147,6 +143,7 @@ ACTIONS: dict[str, Action] = {
     "remove_data_breakpoints": Action(Nothing, Id("data_breakpoint_id", is_required=False)),
     "threads": Action(),
     "tasks": Action(queries.TasksQuery),
+    "locks": Action(),
     "stack_trace": Action(queries.ThreadStackQuery),
     "scopes": Action(queries.ScopesQuery),
     "variables": Action(queries.VariablesQuery),

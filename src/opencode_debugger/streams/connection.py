@@ -12,10 +12,11 @@ from pydantic import BaseModel
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from .. import logs
+from ..adapters.permission import may_run
 from ..auth.access import Access, Caller
 from ..errors import RelayError
 from ..models.problems import refusal
-from ..models.reading import QueryOf
+from ..models.reading import QueryOf, pairs_of
 from .wire import EXTENSION, Gone, Stalled, Wire
 
 LOG = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class Connection:
         self._received = 0
 
     def query(self, model: type[QueryT]) -> QueryT:
-        found, errors = QueryOf(model).read(self._websocket.query_params.multi_items())
+        found, errors = QueryOf(model).read(pairs_of(self._websocket.scope["query_string"]))
         if errors:
             raise refusal(errors)
         assert isinstance(found, model)
@@ -140,6 +141,7 @@ async def outcome(websocket: WebSocket, wire: Wire, operation: str, handler: Han
     try:
         caller = access.caller(websocket.scope["headers"], always=True)
         caller.require(operation)
+        may_run.set(caller.may_run)
         connection = Connection(websocket, wire, caller)
         return await handler(connection)
     except RelayError as error:

@@ -26,7 +26,18 @@ class Awaited(Enum):
 
 
 PATIENCE = {Awaited.HEAD: 30.0, Awaited.BODY: 60.0}
-"""Seconds for all of a head; seconds in which something of a body must come."""
+"""Seconds for all of a head; seconds in which something of a body must come, and all of it, if it is not long."""
+SLOWEST = 16 * 1024
+"""Bytes of a long body that must come per second, on the whole."""
+
+
+def refusal_of(error: RelayError) -> bytes:
+    """All of an answer, for whoever is closed with it."""
+    body = envelope.failure(error, str(uuid.uuid4()))
+    headers = [JSON_TYPE, *COMMON_HEADERS, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+    lines = [b"HTTP/1.1 %d %b" % (error.status, HTTPStatus(error.status).phrase.encode())]
+    lines += [b"%b: %b" % header for header in headers]
+    return b"\r\n".join([*lines, b"", body])
 
 
 class Http(HttpToolsProtocol):
@@ -37,6 +48,16 @@ class Http(HttpToolsProtocol):
         self._awaited = Awaited.HEAD
         self._loose = 0
         """bytes since the last that were understood as a head, or as part of a body"""
+        self._idle_since = self.loop.time()
+        self._body_since = 0.0
+        self._body_size = 0
+        self.waiting_since: float | None = None
+        """when the other side stopped reading"""
+
+    @property
+    def idle_since(self) -> float | None:
+        """Since when there is no request to answer; None while there is one."""
+        return self._idle_since if self.cycle is None or self.cycle.response_complete else None
 
     # Requests that come in. Until its token is seen, anybody may have sent one.
 
@@ -51,8 +72,15 @@ class Http(HttpToolsProtocol):
             self._refuse(f"The head of the request is larger than {LARGEST_HEAD} bytes", "Send less in its headers")
         if self._awaited is Awaited.NOTHING or self.transport.is_closing():
             self._wait_no_more()
+        elif self._awaited is Awaited.BODY and self._is_late():
+            self.transport.close()
         elif self._awaited is Awaited.BODY or self._due is None:
             self._wait()
+
+    def _is_late(self) -> bool:
+        """Whether a body comes so slowly that it might go on for ever."""
+        allowed = PATIENCE[Awaited.BODY] + self._body_size / SLOWEST
+        return self.loop.time() - self._body_since > allowed
 
     def on_message_begin(self) -> None:
         self._awaited = Awaited.HEAD
@@ -64,15 +92,21 @@ class Http(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._loose, self._awaited = 0, Awaited.BODY
+        self._body_since, self._body_size = self.loop.time(), 0
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         self._loose = 0
+        self._body_size += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._loose, self._awaited = 0, Awaited.NOTHING
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
 
     def handle_websocket_upgrade(self) -> None:
         self._awaited = Awaited.NOTHING
@@ -82,12 +116,7 @@ class Http(HttpToolsProtocol):
         self._refuse("This is not a request in HTTP/1.1", "Use https:// if, and only if, the relay has a certificate")
 
     def _refuse(self, message: str, suggestion: str) -> None:
-        error = RelayError("INVALID_REQUEST", message, suggestion=suggestion)
-        body = envelope.failure(error, str(uuid.uuid4()))
-        headers = [JSON_TYPE, *COMMON_HEADERS, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
-        lines = [b"HTTP/1.1 %d %b" % (error.status, HTTPStatus(error.status).phrase.encode())]
-        lines += [b"%b: %b" % header for header in headers]
-        self.transport.write(b"\r\n".join([*lines, b"", body]))
+        self.transport.write(refusal_of(RelayError("INVALID_REQUEST", message, suggestion=suggestion)))
         self.transport.close()
 
     def _wait(self) -> None:
@@ -110,10 +139,12 @@ class Http(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
+        self.waiting_since = self.loop.time()
         self._look_after(wire.STALLED)
 
     def resume_writing(self) -> None:
         self._look_no_more()
+        self.waiting_since = None
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:

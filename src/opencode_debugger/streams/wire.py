@@ -9,9 +9,10 @@ import logging
 import struct
 import termios
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import InvalidState
 from websockets.frames import Frame
 from websockets.http11 import Request
 
@@ -26,6 +27,13 @@ LEAVING = 1.0
 """Seconds that are left to whoever does not read when the relay stops."""
 QUIET = 0.2
 """Seconds in which whoever broke the protocol must send nothing to be taken to have noticed."""
+
+MOST_UNSENT = 256 * 1024 * 1024
+"""Bytes that may wait for all readers together."""
+HELD = 1024 * 1024
+"""Bytes that are counted for each who does not read, besides what its connection has: the page that comes next."""
+HESITATING = 1.0
+"""Seconds for which anybody may take nothing."""
 
 SILENT = logging.getLogger("opencode_debugger.streams.silent")
 SILENT.disabled = True
@@ -46,6 +54,11 @@ class Wire(WebSocketsSansIOProtocol):
         self.logger = SILENT
         self.conn.logger, self.conn.debug = SILENT, False
         self._end: asyncio.TimerHandle | None = None
+        self.idle_since: float | None = None
+        """when it was closed from here: from then on only the other side has something to do"""
+
+        self.waiting_since: float | None = None
+        """when the other side stopped reading"""
 
     # Opening.
 
@@ -61,6 +74,14 @@ class Wire(WebSocketsSansIOProtocol):
         self.transport.close()
 
     # Sending.
+
+    def pause_writing(self) -> None:
+        self.waiting_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self.waiting_since = None
+        super().resume_writing()
 
     async def send_texts(self, texts: Iterable[bytes]) -> None:
         """Messages that are UTF-8 already. Returns when there is room for more."""
@@ -103,12 +124,16 @@ class Wire(WebSocketsSansIOProtocol):
         if self.close_sent or self.disconnected or self.transport.is_closing():
             return
         self.conn.send_close(code, reason)
+        self._part()
+        self.close_timer = self.loop.call_later(PARTING, self.transport.abort)
+
+    def _part(self) -> None:
+        """Sends the close frame. What the other side is still sending is taken, or it might never read it."""
         self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_sent = True
+        self.close_sent, self.idle_since = True, self.loop.time()
         if self.read_paused:
             self.read_paused = False
             self.transport.resume_reading()
-        self.close_timer = self.loop.call_later(PARTING, self.transport.abort)
 
     def handle_close(self, event: Frame) -> None:
         super().handle_close(event)
@@ -122,16 +147,16 @@ class Wire(WebSocketsSansIOProtocol):
         else:
             self._close_when_quiet()
 
+    def send_receive_event_to_app(self) -> None:
+        """Text that is not UTF-8 ends the stream, unless its sender has ended it with the same packet."""
+        with contextlib.suppress(InvalidState):
+            super().send_receive_event_to_app()
+
     def handle_parser_exception(self) -> None:
-        """What the other side is still sending is taken, or it might never read why it is closed."""
         closed = self.conn.close_sent
         assert closed is not None
         self.queue.put_nowait({"type": "websocket.disconnect", "code": closed.code, "reason": closed.reason})
-        self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_sent = True
-        if self.read_paused:
-            self.read_paused = False
-            self.transport.resume_reading()
+        self._part()
         self._close_when_quiet()
         self._end_soon(PARTING)
 
@@ -152,6 +177,23 @@ class Wire(WebSocketsSansIOProtocol):
         if self._end is not None:
             self._end.cancel()
         super().connection_lost(exc)
+
+
+class Reader(Protocol):
+    transport: asyncio.Transport
+    waiting_since: float | None
+
+
+def cut_slowest(readers: Iterable[Reader], now: float) -> None:
+    """Ends those who have not read for longest, as far as too much waits for all of them together."""
+    waiting = [reader for reader in readers if reader.waiting_since is not None]
+    sizes = {reader: reader.transport.get_write_buffer_size() + HELD for reader in waiting}
+    total = sum(sizes.values())
+    for reader in sorted(waiting, key=lambda reader: reader.waiting_since or now):
+        if total <= MOST_UNSENT or now - (reader.waiting_since or now) < HESITATING:
+            return
+        reader.transport.abort()
+        total -= sizes[reader]
 
 
 def unsent(transport: asyncio.Transport) -> int:
