@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.installed
-JOBS ?= 3
+JOBS ?= 4
 
 .PHONY: setup serve test lint bench coverage lock clean
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +15,11 @@ from native import build
 from relays import Api, Relay, Session, left_running
 
 __all__ = ["build"]
+
+# So that `python3`, which sessions use by default, is the interpreter and not a shim that looks for it each time.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.base_prefix) / "bin"), os.environ["PATH"]])
+
+os.environ.pop("VIRTUAL_ENV", None)
 
 # A run in the background of a shell has it ignored, and so would have all that is started here.
 signal.signal(signal.SIGINT, signal.default_int_handler)

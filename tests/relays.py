@@ -232,12 +232,22 @@ def wait_until(what: Callable[[], T], seconds: float = 30) -> T:
 class Relay:
     """A relay in a process of its own, as a user starts it."""
 
-    def __init__(self, data_dir: Path, port: int | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        port: int | None = None,
+        descriptors: int | None = None,
+        started_by: tuple[str, ...] = (),
+        **settings: Any,
+    ) -> None:
         self.data_dir = data_dir
+        self.started_by = ("prlimit", f"--nofile={descriptors}:") if descriptors else started_by
         self.port = port or free_port()
         self.settings = {"max_sessions": 100, **settings}
         self.log = data_dir.parent / f"relay-{self.port}.log"
         self.process: subprocess.Popen[bytes] | None = None
+        self.cwd: Path | None = None
+        self.env: dict[str, str] = {}
         self.is_up = lambda: httpx2.get(f"{self.base_url}/health", verify=False).status_code == 200
 
     @property
@@ -246,11 +256,14 @@ class Relay:
 
     def start(self) -> Relay:
         names = {f"OPENCODE_DEBUG_{name.upper()}": str(value) for name, value in self.settings.items()}
-        command = [sys.executable, "-m", "opencode_debugger", "serve"]
-        command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
+        command = [*self.started_by, sys.executable, "-m", "opencode_debugger", "serve"]
+        where = [] if "uds" in self.settings else ["--port", str(self.port)]
+        command += [*where, "--data-dir", str(self.data_dir)]
         with open(self.log, "ab") as log:
-            env = {**os.environ, **names, RUN_MARKER: RUN_ID}
-            self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            env = {**os.environ, **names, RUN_MARKER: RUN_ID, **self.env}
+            self.process = subprocess.Popen(
+                command, env=env, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -271,6 +284,10 @@ class Relay:
                     return child
         raise AssertionError(f"no runner for {session.id}")
 
+    def call_back_of(self, session: Session) -> Path | None:
+        """Where the program of a session calls its runner, while it is awaited."""
+        return next((self.data_dir / "sessions" / session.id).glob("call-*"), None)
+
     def kill(self) -> None:
         """As a crash would: its runners live on."""
         assert self.process is not None
@@ -283,6 +300,14 @@ class Relay:
         if self.process.poll() is None:
             self.process.terminate()
         return self.process.wait(timeout=60)
+
+
+def wait_for_requests(relay: Relay, count: int) -> None:
+    """Until that many connections besides the test's own are open."""
+    assert relay.process is not None
+    process = psutil.Process(relay.process.pid)
+    wait_until(lambda: sum(each.status == "ESTABLISHED" for each in process.net_connections("tcp")) > count)
+    time.sleep(0.1)  # connected; now the request itself
 
 
 def left_running() -> list[str]:

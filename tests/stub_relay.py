@@ -119,6 +119,7 @@ class StubSettings:
     allowed_origins: tuple[str, ...] = ("https://trusted.example",)
     max_body_bytes: int = 10_000
     certfile: str = ""
+    uds: str = ""
 
 
 class NoTokens:

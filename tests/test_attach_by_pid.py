@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -163,7 +164,9 @@ def test_nothing_of_the_debugger_works_in_a_program_that_was_let_go(api: Api, ve
         target.says()
         target.tell("right after: its threads may have to make one more call")
         target.says()
-        wait_until(lambda: (target.tell("after"), target.says())[1] == before)
+        deadline = time.monotonic() + 30
+        while target.tell("after") or (after := target.says()) != before:
+            assert time.monotonic() < deadline, f"before: {before}, after: {after}"
         assert target.finish() == (0, "", "")
 
 

@@ -55,6 +55,7 @@ CALLS: dict[str, list[tuple[str, str, Any]]] = {
     "threads": [("GET", "/threads", None)],
     "stack_trace": [("GET", "/stacktrace", None)],
     "tasks": [("GET", "/tasks", None)],
+    "locks": [("GET", "/locks", None)],
     "scopes": [("GET", "/scopes", None), ("GET", "/frames/0/scopes", None)],
     "variables": [("GET", "/variables?variables_reference=1000", None), ("GET", "/variables/1000", None)],
     "children": [("GET", "/frames/0/variables/1000/children", None)],

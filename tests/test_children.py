@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,8 @@ from typing import Any
 import psutil
 import pytest
 from relays import Api, Relay, Session, line_of, pythons, refusal, runs, wait_until
+
+from opencode_debugger.adapters.debugpy.inside.reaching import reach
 
 ROOT = Path(__file__).parent.parent
 Write = Callable[..., Path]
@@ -569,13 +572,9 @@ def test_a_child_whose_runner_is_gone_starts_as_it_was_meant_to(tmp_path: Path) 
     import debugpy
 
     folder = ROOT / "src/opencode_debugger/adapters/debugpy"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     code = "import os, sys; print(sys.argv, [name for name in os.environ if name[:3] in ('PYD', 'OPE')]); sys.exit(4)"
     config = {
-        "port": port,
-        "token": "secret",
+        "way": {"folder": str(tmp_path), "name": "gone", "token": "it", "greeting": "us", "user": os.geteuid()},
         "debugpy": os.path.dirname(debugpy.__file__),
         "inside": str(folder / "inside"),
         "kind": "code",
@@ -609,16 +608,13 @@ def test_who_does_not_know_the_token_or_says_nonsense_disturbs_nobody(session: S
     (first,) = family(session, 1)
     stopped(first)
     told = json.loads(psutil.Process(first.get()["pid"]).environ()["OPENCODE_DEBUG_LAUNCH"])
-    for token in ("wrong", told["token"]):
-        with socket.create_connection(("127.0.0.1", told["port"])) as stranger:
-            stranger.settimeout(10)
-            asked = stranger.recv(1000)
-            assert b"pydevdAuthorize" in asked
-            stranger.sendall(framed(1, "pydevdAuthorize", {"clientAccessToken": token}))
-            if token != "wrong":
-                assert b"evaluate" in stranger.recv(1000)
-                stranger.sendall(framed(2, "evaluate", {"result": "nonsense"}))
-            assert stranger.recv(1000) == b""
+    with pytest.raises(OSError):
+        reach(**{**told["way"], "token": "0" * 32})
+    with contextlib.closing(reach(**told["way"])) as stranger:
+        stranger.settimeout(10)
+        assert b"evaluate" in stranger.recv(1000)
+        stranger.sendall(framed(1, "evaluate", {"result": "nonsense"}))
+        assert stranger.recv(1000) == b""
     assert first.resume()["exit_code"] == 2
     second = family(session, 2)[1]
     stopped(second)

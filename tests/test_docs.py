@@ -104,3 +104,11 @@ def test_every_make_target_is_described() -> None:
     (phony,) = re.findall(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     page = (ROOT / "docs/command.md").read_text(encoding="utf-8")
     assert [target for target in phony.split() if f"`make {target}`" not in page] == []
+
+
+def test_every_attack_that_the_page_on_security_lists_has_its_test() -> None:
+    page = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", page)
+    assert len(named) > 40
+    for file, test in named:
+        assert f"\ndef {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), f"{file} has no {test}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -10,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import psutil
 import pytest
 from relays import Api, ApiError, Relay, Session, free_port, line_of, refusal, wait_until
 from sockets import debug_of
+from strangers import heard_by_another_user, needs_root
 from stub_relay import served
 
 from opencode_debugger.errors import CATALOGUE
@@ -45,7 +47,8 @@ def answered(answer: Any) -> Any:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """A relay with room for two sessions, and little patience with debuggers."""
-    relay = Relay(tmp_path_factory.mktemp("small") / "data", max_sessions=2, dap_timeout_seconds=3).start()
+    relay = Relay(tmp_path_factory.mktemp("small") / "data", descriptors=128, max_sessions=2, dap_timeout_seconds=3)
+    relay.start()
     with Api(relay.base_url) as api:
         yield api
     assert relay.stop() == 0
@@ -455,13 +458,13 @@ def test_a_runner_that_dies_during_a_call_fails_only_its_session(
 
 
 def test_what_the_debugger_refuses_is_its_error(session: Session, program: Write) -> None:
-    """The code inside the program is taken away, as a program that empties sys.modules might do."""
+    """The code inside the program is damaged, as only a program that means it can do."""
     path = program("x = 1  # @here\nprint(x)\n")
     session.break_at(path, "here")
     session.launch(path)
-    session.evaluate("__import__('sys').modules.pop('_ocdb')")
+    session.evaluate("setattr(__import__('_ocdb'), 'call', None)")
     error = provoke(500, "DEBUGPY_ERROR", session.evaluate, "x")
-    assert "_ocdb" in error.message
+    assert "not callable" in error.message
     assert session.step()["current_location"]["line"] == 2
 
 
@@ -632,6 +635,51 @@ def test_more_commands_than_are_carried_out_at_once_are_too_many(relay: Relay, s
     assert error["code"] == "TOO_MANY_COMMANDS"
     assert "Send it again" in error["details"]["suggestion"]
     PROVOKED.add(error["code"])
+
+
+@needs_root
+def test_another_user_is_not_served(relay: Relay) -> None:
+    (heard,) = heard_by_another_user((("127.0.0.1", relay.port), "GET /api/v1/health HTTP/1.1\r\n\r\n"))
+    provoke(403, "OTHER_USER", envelope_of, heard)
+
+
+def envelope_of(heard: str) -> Any:
+    """For answers that were read by hand."""
+    head, _, body = heard.partition("\r\n\r\n")
+    envelope = json.loads(body)
+    raise ApiError(int(head.split()[1]), envelope["error"])
+
+
+def test_more_streams_than_there_are_descriptors_are_too_many_connections(small: Api) -> None:
+    port = small.http.base_url.port
+    assert port is not None
+    with small.session() as session:
+        asked = f"GET /api/v1/sessions/{session.id}/events/stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
+        heard = ""
+        with ExitStack() as streams:
+            while not heard.startswith("HTTP/1.1 503"):
+                stream = streams.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+                stream.sendall(asked.encode())
+                heard = stream.recv(65536).decode()
+                assert "HTTP/1.1 200" in heard or "HTTP/1.1 503" in heard
+            error = provoke(503, "TOO_MANY_CONNECTIONS", envelope_of, heard)
+            assert "ulimit" in error.details["suggestion"]
+        # Only now is the session deleted: before the relay has seen the streams end, that would be one call too many.
+        wait_until(lambda: small.http.get("/health").status_code == 200)
+
+
+def test_what_the_disk_does_not_take_or_keeps_from_starting_is_told(small: Api) -> None:
+    """The names are taken by what is no file, as good as a full disk; see test_faults.py for that one."""
+    folder = Path(small.get("/config")["settings"]["data_dir"]["value"])
+    (folder / ".config.json.tmp" / "full").mkdir(parents=True)
+    provoke(507, "STORAGE_FAILED", small.patch, "/config", {"event_log_max": 50, "persist": True})
+    (folder / "sessions").rename(folder / "aside")
+    (folder / "sessions").touch()
+    try:
+        provoke(503, "SESSION_NOT_STARTED", small.post, "/sessions", {})
+    finally:
+        (folder / "sessions").unlink()
+        (folder / "aside").rename(folder / "sessions")
 
 
 def test_every_code_of_the_catalogue_was_provoked(request: pytest.FixtureRequest) -> None:

@@ -30,11 +30,6 @@ def slow(tmp_path: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(folder), "GATE": str(tmp_path / "gate")}
 
 
-def call_back_port(runner: psutil.Process) -> int | None:
-    listening = (found for found in runner.net_connections("tcp4") if found.status == psutil.CONN_LISTEN)
-    return next((found.laddr.port for found in listening), None)
-
-
 def zombies_of(process: psutil.Process) -> list[psutil.Process]:
     found = []
     for child in process.children():
@@ -63,18 +58,16 @@ FORGED = [
 ]
 
 
-def test_strangers_on_the_call_back_port_change_and_delay_nothing(
+def test_strangers_on_the_call_back_socket_change_and_delay_nothing(
     relay: Relay, session: Session, slow: dict[str, str], program: Write
 ) -> None:
     path = program("import time\nprint('real line')\ntime.sleep(0.2)\nanswer = 42  # @stop\n")
     session.break_at(path, "stop")
-    runner = relay.runner_of(session)
     with ExitStack() as strangers, meanwhile(session, lambda own: own.launch(path, env=slow)) as launch:
-        port = wait_until(lambda: call_back_port(runner))
-        for _ in range(5):
-            strangers.enter_context(socket.create_connection(("127.0.0.1", port)))
-        for forged in FORGED:
-            stranger = strangers.enter_context(socket.create_connection(("127.0.0.1", port)))
+        path_of_socket = str(wait_until(lambda: relay.call_back_of(session)))
+        for forged in [b""] * 5 + FORGED:
+            stranger = strangers.enter_context(socket.socket(socket.AF_UNIX))
+            stranger.connect(path_of_socket)
             stranger.sendall(forged)
         assert session.get()["status"] == "launching"
         started = time.monotonic()
@@ -102,9 +95,8 @@ def test_breakpoints_set_and_removed_during_a_launch_take_effect(
         """
     )
     (late,) = session.break_at(path, "late")
-    runner = relay.runner_of(session)
     with meanwhile(session, lambda own: own.launch(path, env=slow)) as launch:
-        wait_until(lambda: call_back_port(runner))
+        wait_until(lambda: relay.call_back_of(session))
         assert session.get()["status"] == "launching"
         removing = meanwhile(session, lambda own: own.delete(f"/breakpoints/{late['id']}"))
         setting = meanwhile(session, lambda own: own.break_at(path, "early", condition="number >= 50"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opencode_debugger import files
 from opencode_debugger.files import read_json, write_json
 from opencode_debugger.persistence.breakpoints import BreakpointStore
 from opencode_debugger.persistence.sessions import KEPT_SECONDS, KEPT_SESSIONS, TombstoneStore
@@ -94,6 +96,18 @@ class TestFiles:
         assert aside.name.startswith("a.json.corrupt-")
         assert aside.read_bytes() == content
         assert aside.name in caplog.text
+
+    def test_a_file_that_cannot_be_read_just_now_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def scarce(path: Path) -> bytes:
+            raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+        store = BreakpointStore(tmp_path)
+        assert store.upsert("/p", [{"function": "f"}]) is None
+        with monkeypatch.context() as exhausted:
+            exhausted.setattr(files, "read_file", scarce)
+            assert store.load("/p") == []
+            assert "Too many open files" in str(store.upsert("/p", [{"function": "g"}]))
+        assert [item["function"] for item in store.load("/p")] == ["f"]
 
     def test_two_corrupt_files_are_both_kept(self, tmp_path: Path) -> None:
         for content in ("{", "["):

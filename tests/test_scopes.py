@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from opencode_debugger.app import create_app
 from opencode_debugger.auth.access import Access
 from opencode_debugger.auth.scopes import ALL_SCOPES, MEANINGS, NEEDED, TABLE, operation_of
 from opencode_debugger.auth.tokens import hash_of, new_token
+from opencode_debugger.config import CHANGEABLE, CHOOSING_PROGRAMS
 from opencode_debugger.core.session import Session as CoreSession
 from opencode_debugger.core.settings import Config
 from opencode_debugger.persistence.tokens import TokenStore
@@ -204,6 +206,21 @@ def answer_to(stream: ClientConnection, id: str) -> dict[str, Any]:
         message = json.loads(stream.recv(timeout=10))
         if message["kind"] in ("error", "result") and message["payload"].get("id") == id:
             return dict(message["payload"])
+
+
+def test_admin_alone_does_not_say_which_program_runs(tmp_path: Path) -> None:
+    store, token = TokenStore(tmp_path), new_token()
+    store.add("both", hash_of(token), ["admin", "sessions:write"], expires_at=None)
+    store.add("admin", hash_of(alone := new_token()), ["admin"], expires_at=None)
+    assert {name for name in CHANGEABLE if name.endswith("_path")} <= CHOOSING_PROGRAMS <= CHANGEABLE
+    with served(Access(store, True)) as door:
+        change = partial(door.client.patch, "/api/v1/config")
+        for body in ({"default_python_path": "/bin/sh"}, {"default_python_path": "/bin/sh", "max_sessions": 3}):
+            refused = change(json=body, headers={"Authorization": f"Bearer {alone}"})
+            assert (refused.status_code, refused.json()["error"]["code"]) == (403, "FORBIDDEN")
+            assert refused.json()["error"]["details"]["missing_scopes"] == ["sessions:write"]
+            assert change(json=body, headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        assert change(json={"max_sessions": 3}, headers={"Authorization": f"Bearer {alone}"}).status_code == 200
 
 
 def test_the_page_has_the_table() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, ApiError, Relay, Session, left_running, meanwhile, refusal, runs
+from relays import Api, ApiError, Relay, Session, left_running, meanwhile, refusal, runs, wait_for_requests
 
 from opencode_debugger.config import CHANGEABLE, Settings
 from opencode_debugger.models.configuration import UpdateConfigRequest
@@ -96,9 +96,7 @@ def test_every_setting_is_shown_with_its_source(shared: Relay, control: Api) -> 
 
 def test_a_setting_in_dotenv_is_named_as_such(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("OPENCODE_DEBUG_EVENT_LOG_MAX=77\n")
-    script = (
-        "from opencode_debugger.config import *; s = load_settings(port=1); print(sources_of(s, port=1, host=None))"
-    )
+    script = "from opencode_debugger.config import load; print(load(port=1, host=None).sources)"
     said = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "'event_log_max': '.env'" in said.stdout and "'port': 'command line'" in said.stdout
     assert "host" not in said.stdout
@@ -191,6 +189,7 @@ def test_what_is_not_allowed_changes_nothing(control: Api, changes: dict[str, An
 
 
 def test_an_interpreter_that_is_none_is_no_default(control: Api) -> None:
+    refusal(400, "INVALID_PARAMETER", control.patch, "/config", {"default_python_path": "~\0x"})
     error = refusal(400, "INVALID_PARAMETER", control.patch, "/config", {"default_python_path": "/no", "persist": True})
     assert error.details["parameter"] == "default_python_path"
     assert values(control)["default_python_path"] == "python3"
@@ -224,7 +223,7 @@ def test_a_file_that_cannot_be_written_changes_nothing(own: Callable[..., Relay]
     blocked = relay.data_dir / ".config.json.tmp"
     (blocked / "full").mkdir(parents=True)
     with Api(relay.base_url) as api:
-        error = refusal(500, "INTERNAL_ERROR", api.patch, "/config", {"event_log_max": 50, "persist": True})
+        error = refusal(507, "STORAGE_FAILED", api.patch, "/config", {"event_log_max": 50, "persist": True})
         assert "nothing was changed" in error.message and "persist" in error.details["suggestion"]
         assert values(api)["event_log_max"] == 10_000
         assert api.patch("/config", {"event_log_max": 50})["changed"] == ["event_log_max"]
@@ -277,18 +276,6 @@ def outcome(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return call(*args, **options)
     except ApiError as error:
         return error.status, error.code
-
-
-def wait_for_requests(relay: Relay, count: int) -> None:
-    """Until that many connections besides the test's own are open."""
-    assert relay.process is not None
-    deadline = time.monotonic() + 10
-    while True:
-        found = psutil.Process(relay.process.pid).net_connections("tcp")
-        if sum(connection.status == "ESTABLISHED" for connection in found) > count:
-            time.sleep(0.1)  # connected; now the request itself
-            return
-        assert time.monotonic() < deadline
 
 
 def test_a_program_that_does_not_end_is_killed_after_the_timeout(

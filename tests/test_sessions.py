@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -370,3 +371,78 @@ def test_the_smallest_document_makes_a_session(api: Api) -> None:
     with session:
         assert (answer["name"], answer["status"], answer["warnings"]) == ("small", "created", [])
         assert session.launch(code="print(1)")["exit_code"] == 0
+
+
+@pytest.mark.parametrize("field", ["python_path", "venv"])
+def test_importing_runs_no_interpreter_that_a_document_names(api: Api, project: Path, field: str) -> None:
+    """Nor does anything else before a launch: breakpoints, a clone, a new name, a profile."""
+    trace, interpreter = project / "trace", project / "env" / "bin" / "python"
+    interpreter.parent.mkdir(parents=True)
+    interpreter.write_text(f"#!/bin/sh\necho >> {trace}\nexec {sys.executable} \"$@\"\n")
+    interpreter.chmod(0o700)
+    document = {
+        "format": "opencode-debugger/session",
+        "version": 1,
+        "config": {"project_root": str(project), field: "env" if field == "venv" else "env/bin/python"},
+        "launch": {"script": "src/main.py", "python_path": "env/bin/python"},
+        "breakpoints": [{"source": {"path": "src/main.py"}, "line": 5, "condition": f"open({str(trace)!r}, 'w')"}],
+    }
+    session, answer = imported(api, document)
+    with session:
+        assert answer["config"][field] == str(project / "env" if field == "venv" else interpreter)
+        session.break_at(project / "src" / "main.py", "print")
+        session.patch("", {"name": "renamed"})
+        api.post("/breakpoint-profiles", {"name": f"seen-{field}", "session_id": session.id})
+        with Session(api, session.post("/clone")["session_id"]) as clone:
+            api.post(f"/breakpoint-profiles/seen-{field}/apply", {"session_id": clone.id})
+            assert len(clone.get("/breakpoints")["breakpoints"]) == 2
+        assert not trace.exists()
+        session.delete("/breakpoints")
+        session.break_at(project / "src" / "main.py", "total")
+        assert session.launch()["status"] == "paused"
+        assert trace.exists()
+    api.delete(f"/breakpoint-profiles/seen-{field}")
+
+
+@pytest.mark.skipif("3.8" not in pythons("3.8"), reason="needs a Python 3.8")
+def test_lines_of_an_imported_session_are_judged_by_its_own_interpreter_at_launch(api: Api, project: Path) -> None:
+    path = project / "newer.py"
+    path.write_text("x = 1\nmatch x:\n    case 1:\n        y = 2\n")
+    document = {
+        "format": "opencode-debugger/session",
+        "version": 1,
+        "config": {"project_root": str(project), "python_path": str(pythons("3.8")["3.8"])},
+        "launch": {"script": "src/main.py", "args": ["1"]},
+        "breakpoints": [{"source": {"path": "newer.py"}, "line": 4}, {"source": {"path": "src/main.py"}, "line": 5}],
+    }
+    session, _ = imported(api, document)
+    with session:
+        assert [bp["verified"] for bp in session.get("/breakpoints")["breakpoints"]] == [True, True]
+        assert session.launch()["status"] == "paused"
+        assert [bp["verified"] for bp in session.get("/breakpoints")["breakpoints"]] == [False, True]
+
+
+def test_importing_reads_no_pipes_devices_or_endless_files(api: Api, project: Path) -> None:
+    for name in ("pipe.py", "pipe.ez", "pipe.c"):
+        os.mkfifo(project / name)
+    (project / "zero.py").symlink_to("/dev/zero")
+    for name in ("huge.py", "huge.ez", "huge.c"):
+        (project / name).touch()
+        os.truncate(project / name, 40_000_000)
+    names = sorted(path.name for path in project.iterdir() if path.suffix)
+    document = {
+        "format": "opencode-debugger/session",
+        "version": 1,
+        "config": {"project_root": str(project)},
+        "breakpoints": [{"source": {"path": name}, "line": 1} for name in names],
+    }
+    session, _ = imported(api, document)
+    with session:
+        listed = session.get("/breakpoints")["breakpoints"]
+        assert [(bp["source"]["path"], bp["verified"]) for bp in listed] == [(str(project / n), False) for n in names]
+        told = {os.path.basename(bp["source"]["path"]): bp["message"] or "" for bp in listed}
+        assert [name for name in names if "cannot be read: It is larger" in told[name]] == ["huge.c", "huge.py"]
+        for name in names:
+            code = "BREAKPOINT_INVALID_LINE" if name.startswith("huge") else "BREAKPOINT_FILE_NOT_FOUND"
+            item = {"source": {"path": str(project / name)}, "text": "x"}
+            refusal(400, code, session.post, "/breakpoints", {"breakpoints": [item]})

@@ -12,9 +12,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from relays import Api, Session, pythons, refusal
+from relays import Api, Relay, Session, pythons, refusal
 
 Write = Callable[..., Path]
+
+ROOT = Path(__file__).parent.parent
 
 VERSIONS = pythons("3.8", "3.11", "3.12", "3.13")
 
@@ -234,3 +236,64 @@ def test_modules_are_listed_while_the_program_runs_and_while_it_is_paused(
         page = session.get("/modules", offset=2, limit=3)
         assert ([module["name"] for module in page["modules"]], page["has_more"]) == (names[2:5], True)
         assert session.get("/modules", filter="no such module")["modules"] == []
+
+
+def spellings(relay: Relay, link: Path) -> list[str]:
+    """Ways to say where the local token is, and other files that are none of a program."""
+    token = relay.data_dir / "local-token"
+    link.symlink_to(token)
+    other = link.with_name("other.py")
+    os.link(token, other)
+    deeper = next((relay.data_dir / "sessions").glob("*/runner.log"))
+    os.link(deeper, link.with_name("log.py"))
+    inside = f"{relay.data_dir}/../{relay.data_dir.name}/tokens.json"
+    ways = [token, link, other, inside, f"/proc/self/root{token}", f"/proc/self/cwd/../../../../../..{token}"]
+    ways += [link.with_name("log.py"), relay.data_dir / "nothing"]
+    ways += ["/proc/self/environ", "/proc/self/cmdline", "/sys/kernel/mm/ksm/run"]
+    return [str(way) for way in ways]
+
+
+@pytest.mark.parametrize("root", ["/", "~", "the data folder", "around it"])
+def test_no_project_opens_the_data_folder_or_the_disk(
+    relay: Relay, api: Api, program: Write, tmp_path: Path, root: str
+) -> None:
+    project = {"the data folder": relay.data_dir, "around it": relay.data_dir.parent}.get(root, Path(root).expanduser())
+    token = (relay.data_dir / "local-token").read_text().strip()
+    path = program("x = 1  # @here\n")
+    ways = spellings(relay, tmp_path / "link.py")
+    with api.session(project_root=str(project)) as session:
+        session.break_at(path, "here")
+        session.launch(path)
+        assert texts(of_file(session, str(path))) == ["x = 1  # @here"]
+        for way in ways:
+            assert token not in str(refusal(403, "FORBIDDEN", of_file, session, way))
+            refusal(403, "FORBIDDEN", session.post, "/hover", {"file": way, "line": 1, "column": 1})
+        if root in ("/", "~"):
+            refusal(403, "FORBIDDEN", of_file, session, str(Path("~/.bashrc").expanduser()))
+            refusal(403, "FORBIDDEN", of_file, session, str(ROOT / "pyproject.toml"))
+        for way in ways[:5]:
+            items = [{"source": {"path": way}, "line": 1}, {"source": {"path": way}, "text": "ocdb_"}]
+            for item in items:
+                answer = session.api.http.post(f"/sessions/{session.id}/breakpoints", json={"breakpoints": [item]})
+                assert token not in answer.text and answer.status_code < 500
+        refusal(403, "FORBIDDEN", of_file, session, ways[0])
+        assert token not in str(session.get("/breakpoints"))
+
+
+def test_what_is_hidden_in_a_project_and_what_never_ends_is_not_shown(api: Api, program: Write) -> None:
+    root = program("x = 1\n", "project/main.py").parent
+    for name in (".env", ".git/config", "package/.secret"):
+        program("SECRET=1\n", f"project/{name}")
+        (root / "package").mkdir(exist_ok=True)
+    os.mkfifo(root / "pipe.py")
+    (root / "huge.py").touch()
+    os.truncate(root / "huge.py", 40_000_000)
+    with api.session(project_root=str(root)) as session:
+        session.break_at(root / "main.py", 1)
+        session.launch(root / "main.py")
+        assert texts(of_file(session, "main.py")) == ["x = 1"]
+        for name in (".env", ".git/config", "package/.secret", ".venv/nothing.py"):
+            refusal(403, "FORBIDDEN", of_file, session, name)
+        for name, why in (("pipe.py", "not a file"), ("huge.py", "larger than 32 MB")):
+            assert why in refusal(404, "SOURCE_NOT_FOUND", of_file, session, name).message
+            refusal(404, "SOURCE_NOT_FOUND", session.post, "/hover", {"file": name, "line": 1, "column": 1})

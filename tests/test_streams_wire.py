@@ -252,7 +252,7 @@ def test_a_request_that_never_comes_to_its_end_is_cut_off(tmp_path: Path, monkey
 def test_whoever_sends_piece_by_piece_and_keeps_the_connection_is_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(http.PATIENCE, http.Awaited.BODY, 0.5)
+    monkeypatch.setitem(http.PATIENCE, http.Awaited.BODY, 5)
     monkeypatch.setitem(http.PATIENCE, http.Awaited.HEAD, 0.5)
     with served(Endless(), tmp_path) as (_, relay, _):
         head = f"POST /api/v1/sessions HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\nContent-Type: application/json\r\n"

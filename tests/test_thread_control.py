@@ -193,16 +193,13 @@ def test_no_stop_is_lost_when_threads_are_continued_one_by_one(debugged: Session
     path = program(CROWD.replace(f"range({ROUNDS})", f"range({FEW})"))
     debugged.break_at(path, "hit")
     debugged.launch(path, stop_scope=scope, fields=["location"])
-    moved: Counter[int] = Counter()
     while (status := debugged.get("/status"))["status"] != "terminated":
         for row in status["stopped_threads"]:
-            moved[row["thread_id"]] += 1
             debugged.post(f"/threads/{row['thread_id']}/continue", {"wait": False, "fields": []})
         if status["status"] == "paused" and not status["stopped_threads"]:
-            debugged.post("/continue", {"fields": []})  # those halted on the way
-        assert moved.total() <= THREADS * FEW
-    assert sorted(moved.values()) == [FEW] * THREADS
-    assert len(debugged.events("stopped")) == THREADS * FEW
+            debugged.post("/continue", {"fields": []})  # those halted on the way, and who stopped meanwhile
+    stopped = Counter(event["body"]["thread_id"] for event in debugged.events("stopped"))
+    assert sorted(stopped.values()) == [FEW] * THREADS
     assert [row["hit_count"] for row in debugged.get("/breakpoints")["breakpoints"]] == [THREADS * FEW]
     assert debugged.output() == f"{THREADS * sum(range(FEW))}\n"
 
@@ -567,33 +564,33 @@ def test_threads_of_a_program_that_was_attached_to_are_controlled_alike(
 def test_a_pause_of_a_program_that_is_busy_in_a_call_says_in_which(debugged: Session, program: Write) -> None:
     path = program(
         """
-        import time
+        import hashlib
 
 
-        def nap():
-            print("asleep")
-            time.sleep(600)  # @nap
+        def reckon():
+            print("begun")
+            hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)  # @busy
 
 
-        nap()
+        reckon()
         """
     )
     debugged.launch(path, wait=False)
-    debugged.wait_for_output("asleep")
+    debugged.wait_for_output("begun")
     (thread,) = ids(debugged).values()
-    place = f"{path}:{line_of(path, 'nap')}"
+    place = f"{path}:{line_of(path, 'busy')}"
     for body in ({"wait": 0.3}, {"wait": 0.3, "thread_id": thread}):
         answer = debugged.post("/pause", body)
         assert (answer["status"], answer["timed_out"]) == ("running", True)
-        assert f"Thread {thread} 'MainThread' is in nap ({place})" in answer["message"]
+        assert f"Thread {thread} 'MainThread' is in reckon ({place})" in answer["message"]
     stack = debugged.get(f"/threads/{thread}/stacktrace")
     assert stack["running"] is True
-    assert [frame["name"] for frame in stack["frames"]] == ["nap", "<module>"]
-    assert stack["frames"][0]["line"] == line_of(path, "nap")
+    assert [frame["name"] for frame in stack["frames"]] == ["reckon", "<module>"]
+    assert stack["frames"][0]["line"] == line_of(path, "busy")
     refusal(404, "THREAD_NOT_FOUND", debugged.get, "/threads/987654/stacktrace")
 
 
-def test_with_stop_scope_thread_a_busy_thread_does_not_pause_and_says_why(debugged: Session, program: Write) -> None:
+def test_with_stop_scope_thread_a_blocked_thread_pauses_where_it_is(debugged: Session, program: Write) -> None:
     path = program(
         """
         import threading
@@ -607,8 +604,10 @@ def test_with_stop_scope_thread_a_busy_thread_does_not_pause_and_says_why(debugg
     debugged.break_at(path, "stop")
     debugged.launch(path, stop_scope="thread")
     sleeper = ids(debugged)["sleeper"]
-    answer = debugged.post("/pause", {"thread_id": sleeper, "wait": 0.7})
-    assert (answer["status"], answer["timed_out"]) == ("paused", True)
-    assert "'sleeper' is in run" in answer["message"]
-    assert states(debugged) == {"MainThread": "paused", "sleeper": "running"}
+    answer = debugged.post("/pause", {"thread_id": sleeper, "wait": 20})
+    assert (answer["status"], answer["thread_id"], answer["stop_reason"]) == ("paused", sleeper, "pause")
+    # Python may list a thread twice that has just begun, the second time as a dummy.
+    assert states(debugged).items() >= {"MainThread": "paused", "sleeper": "paused"}.items()
+    debugged.post(f"/threads/{sleeper}/continue", {"wait": False})
+    assert states(debugged).items() >= {"MainThread": "paused", "sleeper": "running"}.items()
     assert debugged.resume()["exit_code"] == 0

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -501,6 +501,19 @@ def over_tls(relay: Relay, certfile: Path) -> Iterator[httpx2.Client]:
             yield client
         finally:
             assert relay.stop() == 0
+
+
+def test_handshakes_that_are_never_done_take_no_place_for_long(tmp_path: Path, pem: Path) -> None:
+    relay = Relay(tmp_path / "data", descriptors=128, certfile=pem / "cert.pem", keyfile=pem / "key.pem")
+    with over_tls(relay, pem / "cert.pem") as client, ExitStack() as stack:
+        alone = {"Connection": "close"}  # one that is kept is idle, and makes room at any moment
+        client.get("/api/v1/health", headers=alone)
+        for _ in range(200):
+            stack.enter_context(socket.create_connection(("127.0.0.1", relay.port), 20))
+        assert client.get("/api/v1/sessions", headers=alone, timeout=60).status_code == 200
+        assert client.post("/api/v1/sessions", headers=alone, timeout=60).status_code == 201
+    log = relay.log.read_text()
+    assert "Too many open files" not in log and "Traceback" not in log
 
 
 def test_over_tls_a_session_is_debugged_and_the_relay_knows_its_own_origin(tmp_path: Path, pem: Path) -> None:

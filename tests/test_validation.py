@@ -219,7 +219,7 @@ def test_thread_in_the_path_is_continued(door: Door) -> None:
         ("/report?fields=stack", "report", {"fields": ["stack"]}),
         ("/stacktrace?thread_id=2", "stack_trace", {"thread_id": 2, "start_frame": 0, "levels": 20}),
         ("/threads/2/stacktrace?levels=5", "stack_trace", {"thread_id": 2, "start_frame": 0, "levels": 5}),
-        ("/scopes", "scopes", {"frame_id": 0}),
+        ("/scopes", "scopes", {}),
         ("/frames/2/scopes?thread_id=1", "scopes", {"frame_id": 2, "thread_id": 1}),
         ("/frames/2/variables?summary=true", "frame_variables", {"frame_id": 2, "summary": True}),
         ("/variables?variables_reference=7&count=5", "variables", {"variables_reference": 7, "count": 5}),

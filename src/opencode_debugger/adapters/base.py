@@ -23,6 +23,10 @@ class LaunchSpec:
     env: dict[str, str]
     interpreter: str
     interpreter_args: list[str]
+    interpreter_reason: str = ""
+    """why it is that one, for the client"""
+    project: str | None = None
+    """the folder in and above which environments of the project are looked for"""
     stop_on_entry: bool = False
     just_my_code: bool = False
     stop_scope: str = "all"
@@ -116,7 +120,7 @@ class ExceptionRule:
 
     number: int
     filters: tuple[str, ...]
-    """raised, uncaught, user_unhandled"""
+    """raised, uncaught, user_unhandled, test_failure"""
     exceptions: tuple[str, ...] = ()
     """names of classes, which mean their subclasses too; none: all of them"""
     condition: str | None = None
@@ -149,6 +153,8 @@ class StopEvent:
     """number of the data breakpoint, and as text the old and the new value if it was changed"""
     note: str | None = None
     """what else the debugger says about it"""
+    is_blocked: bool = False
+    """the thread is inside a call that has not returned: it halts when it does, which is another stop"""
 
 
 @dataclass(frozen=True)
@@ -251,6 +257,9 @@ class Debugger(Protocol):
     async def resume(self, thread_id: int, go: Go | None = None) -> None: ...
     async def step(self, kind: str, thread_id: int, go: Go | None = None, granularity: str = "line") -> None: ...
     async def pause(self, thread_id: int | None) -> None: ...
+
+    async def speak_for_blocked(self, thread_id: int | None) -> None:
+        """Now and then while a pause is not answered: threads that are blocked in a call are told as stopped there."""
     @property
     def program_pid(self) -> int | None: ...
     async def own_threads(self) -> list[int]: ...
@@ -279,6 +288,8 @@ class Debugger(Protocol):
         ...
 
     async def tasks(self, start: int, count: int) -> dict[str, Any]: ...
+
+    async def locks(self) -> dict[str, Any]: ...
     def ask_stack(self, thread_id: int) -> Asked: ...
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames: ...
     async def deepen(self, thread_id: int, frames: Frames, wanted: int) -> bool:

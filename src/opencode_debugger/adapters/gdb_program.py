@@ -6,17 +6,18 @@ import contextlib
 import importlib.util
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import RelayError
-from .processes import OWN
+from ..files import find_executable
+from .processes import MARKER, NO_SESSION, OWN
 
 OLDEST = 14
 """gdb 13 has killed programs that it attached to."""
@@ -49,7 +50,8 @@ _known: dict[tuple[str, ...], int | None] = {}
 def find(setting: str | None) -> Gdb:
     """The one that the settings name, else the package's, else the one on PATH."""
     if setting:
-        gdb = _usable(Gdb((os.path.expanduser(setting),)))
+        path = find_executable(os.path.expanduser(setting))
+        gdb = _usable(Gdb((path,))) if path is not None else None
         if gdb is None:
             raise _refused(f"gdb_path {setting!r} is not a gdb of version {OLDEST} or newer")
         return gdb
@@ -70,7 +72,7 @@ def _candidates() -> list[Gdb]:
         data = f"--data-directory={vendor / 'share' / 'gdb'}"
         python = {"PYTHONHOME": sys.base_prefix, "PYTHONPATH": str(vendor.parent.parent), "PYTHONNOUSERSITE": "1"}
         found.append(Gdb((str(vendor / "bin" / "gdb"), data), 0, {"LD_LIBRARY_PATH": path}, python))
-    on_path = shutil.which("gdb")
+    on_path = find_executable("gdb")
     if on_path is not None:
         found.append(Gdb((on_path,)))
     return found
@@ -81,7 +83,7 @@ def find_server(setting: str | None) -> str:
     beside = None
     with contextlib.suppress(RelayError):
         beside = os.path.join(os.path.dirname(find(setting).command[0]), "gdbserver")
-    found = beside if beside and os.access(beside, os.X_OK) else shutil.which("gdbserver")
+    found = beside if beside and os.access(beside, os.X_OK) else find_executable("gdbserver")
     if found is None:
         advice = 'Install one: pip install "opencode-debugger[native]" (on Debian or Ubuntu: apt-get install gdbserver)'
         raise RelayError("LAUNCH_FAILED", "There is no gdbserver", status=400, suggestion=advice)
@@ -104,17 +106,30 @@ def _ask_version(command: tuple[str, ...], environment: dict[str, str]) -> int |
 def run_script(gdb: Gdb, script: str, page: bytes) -> tuple[int | None, str]:
     """Its exit code (none if it was stuck) and all that it said. Whatever happens, gdb is gone afterwards.
 
-    The script finds `page` as a file of that name where it runs.
+    `{page}` in the script is the name of a file with it. Both are in memory: if we are killed, no file is left.
     """
-    with tempfile.TemporaryDirectory(prefix="ocdb-") as folder:
-        Path(folder, "script").write_text(script)
-        Path(folder, "page").write_bytes(page)
-        command = [*gdb.command, "-nx", "-nh", "-q", "-batch", "--readnever", "-x", "script"]
-        return _run(command, gdb.environment, _WORKING, _INTERRUPT, folder)
+    with _in_memory(page) as second, _in_memory(script.replace("{page}", _path(second)).encode()) as first:
+        command = [*gdb.command, "-nx", "-nh", "-q", "-batch", "--readnever", "-x", _path(first)]
+        return _run(command, gdb.environment, _WORKING, _INTERRUPT, (first, second))
+
+
+@contextlib.contextmanager
+def _in_memory(content: bytes) -> Iterator[int]:
+    descriptor = os.memfd_create("ocdb")
+    try:
+        os.write(descriptor, content)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _path(descriptor: int) -> str:
+    """As whoever inherits it opens it, from its beginning."""
+    return f"/proc/self/fd/{descriptor}"
 
 
 def _run(
-    command: list[str], environment: dict[str, str], seconds: float, ladder: Ladder, folder: str | None = None
+    command: list[str], environment: dict[str, str], seconds: float, ladder: Ladder, passed: tuple[int, ...] = ()
 ) -> tuple[int | None, str]:
     # Its own Python, if it has one, would otherwise look for modules where ours are.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENCODE_"))}
@@ -125,8 +140,10 @@ def _run(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={**inherited, "LC_ALL": "C", **environment},
+                cwd="/",
+                pass_fds=passed,
+                # Nobody ends it when its runner was killed: a program that it has in its hands would not survive that.
+                env={**inherited, "LC_ALL": "C", **environment, MARKER: NO_SESSION},
                 start_new_session=True,
             )
         except OSError as error:

@@ -9,6 +9,7 @@ from .base import Bound, DataBreakpoint, Frames, Go
 
 METHODS = {
     "tasks": "tasks",
+    "locks": "locks",
     "step_targets": "step_targets",
     "memory": "read_memory",
     "write_memory": "write_memory",
@@ -20,6 +21,7 @@ METHODS = {
 
 CANNOT = {
     "tasks": "list tasks",
+    "locks": "tell who holds which lock",
     "step_targets": "step into a chosen call",
     "memory": "show memory",
     "write_memory": "write memory",
@@ -32,6 +34,7 @@ CANNOT = {
 
 INSTEAD = {
     "tasks": "Tasks are Python's: GET /sessions/{id}/threads shows what a native program runs",
+    "locks": "Python's locks are explained: GET /sessions/{id}/threads shows where the threads of a native program are",
     "step_targets": "Use step-into: it enters the first call of the line, and again after step-out the next",
     "memory": "Look at values with POST /sessions/{id}/evaluate; memory is shown of native programs",
     "write_memory": "Change values with POST /sessions/{id}/set-expression; memory is written in native programs",
@@ -69,8 +72,14 @@ class Offered:
         """Nothing is left out."""
         return False
 
+    async def speak_for_blocked(self, thread_id: int | None) -> None:
+        """Nothing to do: it halts threads wherever they are."""
+
     async def tasks(self, start: int, count: int) -> dict[str, Any]:
         raise self.refusal("tasks")
+
+    async def locks(self) -> dict[str, Any]:
+        raise self.refusal("locks")
 
     async def step_targets(self, frame: int) -> dict[str, Any]:
         raise self.refusal("step_targets")

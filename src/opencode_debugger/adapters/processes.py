@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
@@ -19,6 +19,8 @@ from .stdin import Stdin
 
 MARKER = "OPENCODE_DEBUG_SESSION"
 """In the environment of everything a session starts, so that it can be found and ended."""
+NO_SESSION = "none"
+"""The marker of what is not to be ended with any session."""
 
 CHUNK = 65536
 ADOPTED = 5.0
@@ -99,7 +101,14 @@ class Pipes:
         fds = tuple(self._names)
         if fds:
             command = [sys.executable, "-I", "-S", "-c", READ_ON, *map(str, fds)]
-            subprocess.Popen(command, env={}, cwd="/", stdin=subprocess.DEVNULL, pass_fds=fds, start_new_session=True)
+            subprocess.Popen(
+                command,
+                env={MARKER: NO_SESSION},
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                pass_fds=fds,
+                start_new_session=True,
+            )
         self.close()
 
 
@@ -217,6 +226,13 @@ async def end_others(marker: str) -> None:
     await asyncio.to_thread(end_marked, marker)
 
 
+def is_stopped(pid: int) -> bool:
+    """By a signal such as SIGSTOP; one that a debugger holds does not count (Linux)."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[:1] == [b"T"]
+    return False
+
+
 def adopt_orphans() -> None:
     """What the program's processes leave behind becomes our child instead of init's, and can be found (Linux)."""
     if not sys.platform.startswith("linux"):
@@ -240,20 +256,45 @@ def adopted() -> list[int]:
 
 
 def reap_adopted() -> None:
-    for pid in adopted():
+    collect(adopted())
+
+
+def collect(pids: Iterable[int]) -> None:
+    """Those of these children that have ended stay behind as zombies no more."""
+    for pid in pids:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
 
 
 async def end_adopted() -> None:
     """Ends what others left to us, until there is none: quicker than most things can fork."""
-    deadline = time.monotonic() + ADOPTED
-    while (found := adopted()) and time.monotonic() < deadline:
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+    deadline, others = time.monotonic() + ADOPTED, set[int]()
+    while (found := set(adopted()) - others) and time.monotonic() < deadline:
+        others |= kill_all(found)
         reap_adopted()
         await asyncio.sleep(0)
+
+
+def kill_all(pids: Iterable[int]) -> set[int]:
+    """Returns those that we may not end: another user's, by way of sudo for example."""
+    others = set()
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            others.add(pid)
+    return others
+
+
+def marker_of(pid: int) -> str | None:
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ().get(MARKER)
+    except (psutil.Error, OSError):
+        return None
 
 
 def marked(marker: str) -> Iterator[int]:
@@ -262,11 +303,8 @@ def marked(marker: str) -> Iterator[int]:
 
     own = os.getpid()
     for process in psutil.process_iter():
-        try:
-            if process.pid != own and process.environ().get(MARKER) == marker:
-                yield process.pid
-        except (psutil.Error, OSError):
-            continue
+        if process.pid != own and marker_of(process.pid) == marker:
+            yield process.pid
 
 
 def end_marked(marker: str) -> int:
@@ -276,10 +314,7 @@ def end_marked(marker: str) -> int:
         found = list(marked(marker))
         if not found:
             break
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-                killed.add(pid)
+        killed |= set(found) - kill_all(found)
     deadline = time.monotonic() + DYING
     while any(map(_runs, killed)) and time.monotonic() < deadline:
         time.sleep(0.002)

@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any, cast
 
+from ..files import read_source
 from .base import Adapter, Debugger
+from .debugpy.lines import unreadable
 from .ez.source import is_ez
 
 NATIVE_SOURCES = frozenset(
@@ -30,8 +32,10 @@ def is_python_source(path: str) -> bool:
 
 def native_lines(path: str) -> dict[str, Any]:
     """The lines that may have code: which of them do, only the compiled program can tell."""
-    with open(path, "rb") as file:
-        lines = file.read().splitlines()
+    try:
+        lines = read_source(path).splitlines()
+    except (OSError, ValueError) as error:
+        return unreadable(getattr(error, "strerror", None) or str(error))
     found, in_comment = [], False
     for number, line in enumerate(lines, 1):
         text = line.strip()

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import RelayError
 from .debuggee import Debuggee
-from .inspection import in_frame, reference_gone
+from .inspection import chosen_frame, in_frame, reference_gone
 
 LIMIT = 20_000
 TOLD = 1000
@@ -20,9 +20,10 @@ async def set_variable(
     name: str,
     value: str,
     timeout: float,
-    frame_id: int = 0,
+    frame_id: int | None = None,
     thread_id: int | None = None,
 ) -> dict[str, Any]:
+    frame_id = chosen_frame(debuggee, frame_id, thread_id)
     async with in_frame(debuggee, "set_variable", frame_id, thread_id) as (adapter, frame):
         answer = await adapter.set_variable(frame, variables_reference, name, value, LIMIT, timeout)
     if answer.get("missing") == "reference":
@@ -37,9 +38,10 @@ async def set_expression(
     expression: str,
     value: str,
     timeout: float,
-    frame_id: int = 0,
+    frame_id: int | None = None,
     thread_id: int | None = None,
 ) -> dict[str, Any]:
+    frame_id = chosen_frame(debuggee, frame_id, thread_id)
     async with in_frame(debuggee, "set_expression", frame_id, thread_id) as (adapter, frame):
         answer = await adapter.set_expression(frame, expression, value, LIMIT, timeout)
     outcome = _outcome(answer, expression, expression, value, timeout)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 
 from ..adapters.ez.source import is_ez
 from ..errors import RelayError, invalid_parameter
+from ..files import find_executable
 from .settings import Limits
 
 SERVERS = {"gdbserver": "gdb", "lldb-server": "lldb"}
@@ -30,7 +30,7 @@ def find_program(program: str, folder: str) -> str:
     """A path, or the name of a command."""
     path = os.path.normpath(os.path.join(folder, os.path.expanduser(program)))
     if not os.path.isfile(path) and os.sep not in program:
-        path = shutil.which(program) or path
+        path = find_executable(program) or path
     if not os.path.isfile(path):
         what = "is a directory, not a program" if os.path.isdir(path) else "does not exist"
         advice = "Give the absolute path of the compiled program, or set cwd"

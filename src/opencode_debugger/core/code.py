@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import Any
 
 from ..errors import RelayError, invalid_parameter
-from ..files import is_inside
+from ..files import is_inside, is_withheld, refused_source
 from . import inspection, source
 from .debuggee import LIBRARY, Debuggee
 from .settings import Config
@@ -19,8 +18,8 @@ LONGEST_LINE = 1000
 ROOM = 200_000
 """Characters of source in one answer."""
 WHOSE = (
-    "Only files of the session are shown: those in its project_root, its script, the files of its frames and "
-    "breakpoints, and the modules that its program has loaded"
+    "Only files of the session are shown: those in its project_root (unless that holds your home folder) that are not "
+    "hidden, its script, the files of its frames and breakpoints, and the modules that its program has loaded"
 )
 
 
@@ -47,7 +46,8 @@ class Code:
                     "frame_id", str(frame_id), "Give a path or a frame_id", "Leave one of the two out"
                 )
             return _page(await self._of_path(path), start_line, end_line)
-        return _page(await self._of_frame(frame_id or 0, thread_id), start_line, end_line)
+        frame_id = inspection.chosen_frame(self._debuggee, frame_id, thread_id)
+        return _page(await self._of_frame(frame_id, thread_id), start_line, end_line)
 
     async def _of_frame(self, frame_id: int, thread_id: int | None) -> dict[str, Any]:
         async with inspection.in_frame(self._debuggee, "source", frame_id, thread_id) as (adapter, number):
@@ -57,6 +57,8 @@ class Code:
             path = frame["source"]["path"] or ""
             if _problem(path) is None:
                 return {"path": path, "origin": "file", "texts": source.read_lines(path), **found}
+            if refused_source(path):
+                raise _no_source(path)
             answer = await adapter.frame_source(number)
         if answer["lines"] is None:
             raise _no_source(path or frame["name"])
@@ -86,6 +88,8 @@ class Code:
             raise RelayError(
                 "FORBIDDEN", f"{path[:500]} is not a file of this session", path=path[:500], suggestion=WHOSE
             )
+        if refused_source(path):
+            raise _no_source(path)
         return path
 
     def _current_line(self, path: str) -> int | None:
@@ -95,7 +99,9 @@ class Code:
     async def _is_ours(self, path: str) -> bool:
         """Where links lead decides: one in the project does not open the rest of the disk."""
         real = os.path.realpath(path)
-        if self._config.project_root is not None and is_inside(real, os.path.realpath(self._config.project_root)):
+        if is_withheld(path):
+            return False
+        if self._config.project_root is not None and _is_of_project(real, os.path.realpath(self._config.project_root)):
             return True
         program = self._starting.program or {}
         known = {program.get("script"), *self._debuggee.modules, *self._frame_paths()}
@@ -134,14 +140,21 @@ def _path_of(frame: dict[str, Any]) -> str | None:
     return (frame.get("source") or {}).get("path")
 
 
+def _is_of_project(real: str, root: str) -> bool:
+    """Not by a root that holds everything of the user's, nor what is hidden in it, such as .env and .git."""
+    if is_inside(os.path.realpath(os.path.expanduser("~")), root) or not is_inside(real, root):
+        return False
+    return not any(part.startswith(".") for part in os.path.relpath(real, root).split(os.sep) if part != os.curdir)
+
+
 def _problem(path: str) -> str | None:
     """Why a file cannot be read here."""
     try:
-        mode = os.stat(path).st_mode
+        os.stat(path)
     except (OSError, ValueError) as error:
         return getattr(error, "strerror", None) or str(error)
-    if not stat.S_ISREG(mode):
-        return "It is not a file"
+    if problem := refused_source(path):
+        return problem
     if path.endswith((".pyc", ".so", ".pyd")):
         return "It is compiled code"
     return None if os.access(path, os.R_OK) else "Permission denied"

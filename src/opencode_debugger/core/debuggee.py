@@ -22,7 +22,7 @@ from .file_changes import FileChanges
 from .output import Output
 from .run import Run
 from .state import ENDED, State, needs_debugger, require
-from .stops import DETACHED, End, Stop
+from .stops import DETACHED, UNPLANNED, End, Stop, own_frame
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +31,10 @@ LIBRARY = re.compile(
 )
 """Paths of modules that are not the user's own"""
 LONGEST_BODY = 10_000
+BLOCKED = (
+    "It is inside a call that has not returned, and halts when that does; until then expressions are evaluated on a "
+    "thread of the debugger's own. What blocked threads and tasks wait for: GET /sessions/{id}/locks"
+)
 ROUTINE = frozenset({"step", "pause", "entry"})
 """Reasons of stops that somebody asked for: when another stop comes before them there is nothing to tell."""
 
@@ -235,6 +239,8 @@ class Debuggee:
         self.output.flush()
         hit, left = self._count_hits(event, frames, exception), self._of_step(event, "leaving")
         stop = Stop(event, frames, hit, exception, left)
+        if event.reason in UNPLANNED and adapter.name == "debugpy":
+            stop.focus = own_frame(frames)
         stop.note_step_into(self._of_step(event, "entering"))
         stop.note = self._note(stop, changed)
         self._arrived(stop)
@@ -251,11 +257,11 @@ class Debuggee:
         self.changes += 1
         self._seen = max(self._seen, stop.event.number)
         standing = self.stops.get(stop.thread_id)
-        if standing is not None and stop.reason == "pause":
+        if standing is not None and stop.reason == "pause" and not standing.event.is_blocked:
             stop = standing  # it only speaks for a program whose running threads are busy
         self.stops[stop.thread_id] = stop
         self.stacks[stop.thread_id] = stop.frames
-        if self.stop is None or any(run.ends_with(stop) for run in self._runs):
+        if self.stop in (None, standing) or any(run.ends_with(stop) for run in self._runs):
             self._tell(stop)
             return
         stop.is_told = stop.reason in ROUTINE
@@ -299,6 +305,8 @@ class Debuggee:
             notes.append(self.data.said(stop.event.data_hit))
         if stop.event.note:
             notes.append(stop.event.note)
+        if stop.event.is_blocked:
+            notes.append(BLOCKED)
         if changed:
             notes.append(f"{CHANGED}, the source shown is that of the file")
         return ". ".join(notes) or None

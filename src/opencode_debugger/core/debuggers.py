@@ -32,7 +32,7 @@ def make_adapter(name: str, config: Config, listener: Listener, spell: Callable[
         case "python_passed_on":
             from ..adapters.passed_on.python import PythonPassedOn
 
-            return PythonPassedOn(id, listener, timeouts[1])
-    adapter = DebugpyAdapter(id, config.interpreter, listener, *timeouts)
+            return PythonPassedOn(id, config.folder, listener, timeouts[1])
+    adapter = DebugpyAdapter(id, config.folder, config.interpreter, listener, *timeouts, config.asks_early)
     adapter.spell = spell
     return adapter

@@ -18,6 +18,7 @@ STOP_ON: dict[bool | str, tuple[str, ...]] = {
     "uncaught": ("uncaught",),
     "raised": ("raised",),
     "user_unhandled": ("user_unhandled",),
+    "test_failure": ("test_failure",),
     True: ("raised", "uncaught"),
 }
 """what the launch option stop_on_exception stands for"""

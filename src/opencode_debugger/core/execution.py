@@ -183,13 +183,13 @@ class Execution:
             raise
 
     async def report(
-        self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
+        self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None, frame: str = "own"
     ) -> dict[str, Any]:
         """The stop report of now; with wait, of the next stop if the program is running."""
         check_fields(fields)
         if self._debuggee.is_going:
             return await self.answer(self._debuggee.run, self.seconds(wait, 0), fields, budget)
-        return await self._reporter.report(self._debuggee.stop or self._debuggee.end, fields, budget)
+        return await self._reporter.report(self._debuggee.stop or self._debuggee.end, fields, budget, frame)
 
     async def stdin(
         self,

@@ -228,6 +228,7 @@ class Family:
             python_path=about["interpreter"] or parent.config.python_path,
             stop_scope=parent.debuggee.stop_scope,
             breakpoints=[],
+            parts=None,
         )
         child = Session(config)
         child.family = self

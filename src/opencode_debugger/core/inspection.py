@@ -34,12 +34,19 @@ async def frames_of(debuggee: Debuggee, operation: str, thread_id: int | None) -
     return debuggee.stops.get(thread_id, stop), frames
 
 
+def chosen_frame(debuggee: Debuggee, frame_id: int | None, thread_id: int | None) -> int:
+    """The frame that was named, or the one in focus, which reports are about."""
+    stop = debuggee.stop if thread_id is None else debuggee.stops.get(thread_id)
+    return frame_id if frame_id is not None else stop.focus if stop else 0
+
+
 @contextlib.asynccontextmanager
 async def in_frame(
-    debuggee: Debuggee, operation: str, frame_id: int, thread_id: int | None
+    debuggee: Debuggee, operation: str, frame_id: int | None, thread_id: int | None
 ) -> AsyncIterator[tuple[Adapter, int]]:
     """The debugger and its own id of a frame. What fails because the program went on meanwhile is told as that."""
     stop, frames = await frames_of(debuggee, operation, thread_id)
+    frame_id = chosen_frame(debuggee, frame_id, thread_id)
     thread_id = stop.thread_id if thread_id is None else thread_id
     if frame_id >= len(frames):
         await _deepen(debuggee, thread_id, frames, frame_id + 1)
@@ -101,7 +108,8 @@ def describe_frame(debuggee: Debuggee, frame: dict[str, Any], index: int) -> dic
     }
 
 
-async def scopes(debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = None) -> dict[str, Any]:
+async def scopes(debuggee: Debuggee, frame_id: int | None = None, thread_id: int | None = None) -> dict[str, Any]:
+    frame_id = chosen_frame(debuggee, frame_id, thread_id)
     async with in_frame(debuggee, "scopes", frame_id, thread_id) as (adapter, frame):
         return {"frame_id": frame_id, "scopes": await adapter.scopes(frame)}
 
@@ -144,7 +152,7 @@ async def evaluate(
     debuggee: Debuggee,
     expression: str,
     timeout: float,
-    frame_id: int = 0,
+    frame_id: int | None = None,
     thread_id: int | None = None,
     context: str = "repl",
 ) -> dict[str, Any]:

@@ -6,10 +6,11 @@ import os
 from typing import Any
 
 from ..adapters.base import LaunchSpec
-from ..adapters.debugpy.environments import ACTIVATED, activation, find_environment, import_paths, interpreter_of
+from ..adapters.debugpy.environments import ACTIVATED, activation, import_paths
 from ..adapters.stdin import LONGEST_QUEUE
 from ..errors import RelayError, invalid_parameter
 from .choosing import adapter_for_launch, find_program, is_native
+from .choosing_python import choose_python, project_folder
 from .settings import Config
 
 
@@ -48,7 +49,10 @@ def launch_spec(
         kind = "program" if is_native(target) else "file"
     else:
         kind, target = ("module", module) if module is not None else ("code", code or "")
-    interpreter, environment = _choose_interpreter(config, folder, python_path, venv)
+    debugger_name = adapter_for_launch(adapter or config.adapter, debugger, kind, target, config.limits)
+    is_python = kind != "program" and debugger_name == "debugpy"
+    project = project_folder(config, folder if cwd else None, target if kind == "file" else None)
+    chosen = choose_python(config, folder, python_path, venv, project if is_python else None)
     env = env or {}
     spec = LaunchSpec(
         kind=kind,
@@ -56,7 +60,9 @@ def launch_spec(
         args=args or [],
         cwd=folder,
         env=env,
-        interpreter=interpreter,
+        interpreter=chosen.interpreter,
+        interpreter_reason=chosen.reason if is_python else "",
+        project=project,
         interpreter_args=python_args or [],
         stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
         just_my_code=just_my_code,
@@ -65,10 +71,10 @@ def launch_spec(
         stdin_inputs=stdin_inputs or [],
         stdin_eof=stdin_eof,
         added=_variables(
-            env, environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
+            env, chosen.environment, import_paths(config.pythonpath if pythonpath is None else pythonpath, folder)
         ),
-        removed=ACTIVATED if environment else (),
-        adapter=adapter_for_launch(adapter or config.adapter, debugger, kind, target, config.limits),
+        removed=ACTIVATED if chosen.environment else (),
+        adapter=debugger_name,
         server=debugger,
         core=_find_core(core, folder) if core is not None else None,
         debugger_path=_find_debugger(debugger_path, folder),
@@ -114,18 +120,6 @@ def _find_core(core: str, folder: str) -> str:
     what = "is not a core file" if os.path.isfile(path) else "does not exist"
     advice = "Give the file that the crash left: `coredumpctl dump` writes one, `ulimit -c unlimited` allows them"
     raise invalid_parameter("core", core, f"{path} {what}", advice)
-
-
-def _choose_interpreter(
-    config: Config, folder: str, python_path: str | None, venv: str | None
-) -> tuple[str, str | None]:
-    """The launch's own choice before the session's; and the environment to activate, if one was chosen."""
-    if python_path is None and venv is None:
-        python_path, venv = config.python_path, config.venv
-    if python_path is not None or venv is None:
-        return python_path or config.interpreter, None
-    environment = find_environment(venv, folder)
-    return interpreter_of(environment), environment
 
 
 def _variables(env: dict[str, str], environment: str | None, imports: list[str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ..adapters.base import Adapter
+from ..adapters.permission import only_looks
 from ..errors import RelayError
 from .debuggee import Debuggee
 from .inspection import in_frame
@@ -22,7 +23,9 @@ async def read_memory(
     thread_id: int | None = None,
 ) -> dict[str, Any]:
     async with in_frame(debuggee, "read_memory", frame_id, thread_id) as (adapter, frame):
-        found = await adapter.read_memory(await _address(adapter, frame, address), offset, count)
+        with only_looks():
+            place = await _address(adapter, frame, address)
+        found = await adapter.read_memory(place, offset, count)
     data: bytes = found["data"]
     if not data:
         raise RelayError(
@@ -64,8 +67,9 @@ async def disassemble(
 ) -> dict[str, Any]:
     """Of the instruction at which a frame is, if nothing else is named."""
     async with in_frame(debuggee, "disassemble", frame_id, thread_id) as (adapter, frame):
-        current = await adapter.instruction(frame)
-        begin = current if address is None else await _address(adapter, frame, address)
+        with only_looks():
+            current = await adapter.instruction(frame)
+            begin = current if address is None else await _address(adapter, frame, address)
         rows = await adapter.disassemble(begin, offset, count)
     here = int(current, 16)
     return {

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import RelayError
 from .debuggee import Debuggee
 from .execution import Execution, Wait
+from .input import Input
 from .report import check_fields
 from .run import Run
 from .state import ENDED, State
@@ -19,6 +20,8 @@ from .threads import find_thread, is_paused
 PAUSE_PATIENCE = 2.0
 WHY_PATIENCE = 1.0
 """Seconds for a debugger to take a pause, or to say why there is none."""
+LOOKS, BETWEEN_LOOKS = 15, 0.1
+"""How often it is seen whether threads are blocked, and seconds between."""
 EVENT_LOOP = "/selectors.py"
 """Where a thread waits whose event loop has nothing to do."""
 BUSY_SHOWN = 5
@@ -27,9 +30,11 @@ WAITS = "The program waits for its input: POST /sessions/{id}/stdin sends it, th
 
 
 class Pausing:
-    def __init__(self, debuggee: Debuggee, execution: Execution) -> None:
+    def __init__(self, debuggee: Debuggee, execution: Execution, input: Input) -> None:
         self._debuggee = debuggee
         self._execution = execution
+        self._input = input
+        self._speaking: asyncio.Task[None] | None = None
 
     async def pause(
         self,
@@ -47,10 +52,13 @@ class Pausing:
         except RelayError:
             if self._debuggee.state not in ENDED:
                 raise
+        self._speaking = asyncio.get_running_loop().create_task(self._speak_for_blocked(run, thread_id))
         left = seconds and max(0.001, begun + seconds - time.monotonic())
         answer = await self._execution.answer(run, left, fields, budget, until_input=False)
         if answer.get("timed_out"):
             answer["message"] = WAITS if "waiting_for_input" in answer else await self._why_not(thread_id)
+            if run.is_over:  # by now
+                answer = await self._execution.answer(run, 0, fields, budget, until_input=False)
         return answer
 
     async def _ask_to_pause(self, asked: list[int | None], patience: float) -> None:
@@ -66,6 +74,15 @@ class Pausing:
         await asyncio.wait([asking], timeout=patience)
         if asking.done():
             asking.result()
+
+    async def _speak_for_blocked(self, run: Run, thread_id: int | None) -> None:
+        """A program that waits for its input is not blocked: it asks for something that can be sent to it."""
+        with contextlib.suppress(RelayError, TimeoutError):
+            for _ in range(LOOKS):
+                if await run.wait(BETWEEN_LOOKS) is not None or run.is_over:
+                    return
+                if self._input.prompt() is None:
+                    await self._debuggee.require_adapter().speak_for_blocked(thread_id)
 
     async def _to_pause(self, thread_id: int | None) -> list[int | None]:
         """The threads to ask; None stands for all. While some are halted, those that run."""

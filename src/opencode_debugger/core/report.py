@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from ..adapters.permission import may_run
 from ..errors import RelayError, invalid_parameter
-from .debuggee import Debuggee
+from .choosing_python import missing_module
+from .debuggee import LIBRARY, Debuggee
 from .input import Input
 from .inspection import describe_frame
 from .missed import missed
+from .patience import halt
 from .source import excerpt
 from .state import State
-from .stops import End, Outcome, Stop
+from .stops import End, Outcome, Stop, location
 from .watches import THREADS, Watches
 
 SECTIONS = ("source", "locals", "changes", "watches", "stack", "exception", "breakpoints", "return_value", "output")
@@ -24,6 +28,13 @@ STACK_TOP = 5
 STACK_MOST = 20
 LOCALS_MAX = 50
 OUTPUT_LINES = 50
+LAST_WORDS = 20
+ESSENTIAL = ("type", "message")
+"""of an exception, whatever was asked for"""
+FEWEST = {"stack": 2, "source": 3, "locals": 4}
+"""how many rows of them stay before others of them go altogether"""
+NAME = re.compile(r"[^\W\d]\w*")
+FRAME = re.compile(r'  File "([^"]*)", line ')
 CHILDREN = 20
 
 
@@ -43,32 +54,42 @@ class Reporter:
         """by thread: where the last report of it was, and its locals"""
         self.paused_children: Callable[[], list[str]] = list
         """sessions of children that stand at a stop, for whom the program may be waiting"""
+        self.about_missing: Callable[[str], str | None] = lambda module: None
+        """where a module was looked for that the program has not found"""
         self.has_free_children: Callable[[], bool] = bool
         """whether it started processes that nobody debugs"""
         self.children_have_hits: Callable[[], bool] = bool
         """whether its breakpoints were hit in processes that it started"""
 
     async def report(
-        self, outcome: Outcome | None, fields: list[str] | None = None, budget: int | None = None
+        self,
+        outcome: Outcome | None,
+        fields: list[str] | None = None,
+        budget: int | None = None,
+        frame: str = "own",
     ) -> dict[str, Any]:
-        """Of a stop or an end; of a program that is still going, its state and output."""
+        """Of a stop or an end; of a program that is still going, its state and output.
+
+        `frame` is the one that it looks into: that of the program's own code (own), or the top of the stack (top)."""
         wanted = frozenset(check_fields(fields))
         budget = budget or self._default_budget
         if isinstance(outcome, Stop):
-            report = await self._stopped(outcome, wanted, budget)
+            report = await self._stopped(outcome, wanted, budget, 0 if frame == "top" else outcome.focus)
         elif isinstance(outcome, End):
-            report = self._ended(outcome, wanted)
+            report = self._ended(outcome)
         else:
             report = self._going(budget)
         if "output" in wanted:
             self._add_output(report, budget)
-        return fit(report, budget)
+        return _of_frame(fit(report, budget))
 
     def _going(self, budget: int) -> dict[str, Any]:
         report: dict[str, Any] = {"session_id": self._session_id, "status": str(self._debuggee.state)}
         prompt = self._input.prompt()
         if prompt is not None:
             report["waiting_for_input"] = {"prompt": prompt[-(budget // 4) :]}
+        if why := halt(self._debuggee.adapter):
+            report["message"] = why
         return report | self.children()
 
     def children(self) -> dict[str, Any]:
@@ -76,27 +97,31 @@ class Reporter:
         paused = self.paused_children()
         return {"paused_children": paused[:CHILDREN]} if paused else {}
 
-    async def _stopped(self, stop: Stop, wanted: frozenset[str], budget: int) -> dict[str, Any]:
+    async def _stopped(self, stop: Stop, wanted: frozenset[str], budget: int, index: int) -> dict[str, Any]:
+        place = location(stop.frames[index]) if stop.frames else None
         report: dict[str, Any] = {
             "session_id": self._session_id,
             "status": str(State.PAUSED),
             "stop_reason": stop.reason,
-            "current_location": stop.location,
+            "current_location": place,
             "thread_id": stop.thread_id,
         }
-        if stop.note:
-            report["note"] = stop.note
+        if index:
+            report |= {"frame_id": index, "top_location": location(stop.frames[0])}
+        notes = [stop.note, self._missing(stop.exception)]
+        if any(notes):
+            report["note"] = ". ".join(filter(None, notes))
         if "breakpoints" in wanted and stop.hit_ids:
             report["hit_breakpoint_ids"] = stop.hit_ids
-        if "exception" in wanted and stop.exception:
-            report["exception"] = _shortened(stop.to_exception(), budget // 3)
-        place = stop.location
+        if exception := _shortened(stop.to_exception(), budget // 3):
+            essential = {name: exception[name] for name in ESSENTIAL}
+            report["exception"] = exception if "exception" in wanted else essential
         if "source" in wanted and place and place["path"]:
             report["source"] = excerpt(place["path"], place["line"])
         if "stack" in wanted:
             self._add_stack(report, stop)
         if stop.frames and (wanted & VALUES or report.get("source") == [] or stop.stepped_from):
-            await self._add_values(report, stop, wanted, budget)
+            await self._add_values(report, stop, wanted, budget, index)
         return report
 
     def _add_stack(self, report: dict[str, Any], stop: Stop) -> None:
@@ -106,12 +131,14 @@ class Reporter:
         hidden = len(stop.frames) - shown
         if hidden > 0:
             _omit(report, f"{hidden} more frames", f"GET /sessions/{{id}}/stacktrace?start_frame={shown}")
-        if shown > STACK_TOP:
+        if shown > STACK_TOP and not stop.focus:
             own = report["stack"][-1]
             where = f"{own['name']} at {own['source']['path']}:{own['line']}"
             report.setdefault("note", f"The program's own code is in frame {own['id']}: {where}")
 
-    async def _add_values(self, report: dict[str, Any], stop: Stop, wanted: frozenset[str], budget: int) -> None:
+    async def _add_values(
+        self, report: dict[str, Any], stop: Stop, wanted: frozenset[str], budget: int, index: int
+    ) -> None:
         more: dict[str, Any] = {}
         watched = self._watches.expressions if "watches" in wanted else []
         if watched:
@@ -122,7 +149,7 @@ class Reporter:
             more["stepped_from"] = stop.stepped_from
         adapter = self._debuggee.require_adapter()
         try:
-            answer = await adapter.report(stop.frames[0]["id"], budget // 2, LOCALS_MAX, **more)
+            answer = await adapter.report(stop.frames[index]["id"], budget // 2, LOCALS_MAX, **more)
         except RelayError as error:
             if self._debuggee.is_at(stop.thread_id, stop.frames):
                 _omit(report, f"locals: {error.message}", "GET /sessions/{id}/frames/0/variables")
@@ -138,17 +165,20 @@ class Reporter:
         if watched and "watches" in answer:
             report["watches"] = self._watches.look(stop, watched, answer["watches"])
         if "changes" in wanted:
-            report["changes"] = self._changes(stop, answer["variables"])
+            report["changes"] = self._changes(stop, report["current_location"], answer["variables"])
         if "locals" in wanted:
-            report["locals"] = _first_of(answer["variables"], budget // 2)
+            report["locals"] = _first_of(_used_first(answer["variables"], report["current_location"]), budget // 2)
             hidden = answer["omitted"] + len(answer["variables"]) - len(report["locals"])
             if hidden:
                 _omit(report, f"{hidden} more locals", GET["locals"])
 
-    def _changes(self, stop: Stop, variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Against the last report of the thread, if it was in the same function."""
-        place = stop.location or {}
-        here = (place.get("path"), place.get("function"))
+    def _changes(self, stop: Stop, place: dict[str, Any], variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Against the last report of the thread, if it was in the same function.
+
+        Nothing is said to those who may only read: they are shown values in other words, and leave no mark."""
+        if not may_run.get():
+            return []
+        here = (place["path"], place["function"])
         values = {variable["name"]: variable["value"] for variable in variables}
         there, before = self._last.pop(stop.thread_id, (None, {}))
         while len(self._last) >= THREADS:
@@ -162,7 +192,7 @@ class Reporter:
             if before.get(name) != value
         ]
 
-    def _ended(self, end: End, wanted: frozenset[str]) -> dict[str, Any]:
+    def _ended(self, end: End) -> dict[str, Any]:
         status = end.status
         report: dict[str, Any] = {
             "session_id": self._session_id,
@@ -172,17 +202,37 @@ class Reporter:
         }
         if status is not None and status.signal:
             report["signal"] = status.signal
-        if "breakpoints" in wanted and end.reason == "exited" and not self.children_have_hits():
-            note = missed(self._debuggee.breakpoints.all(), self.has_free_children())
-            report |= {"note": note} if note else {}
+        notes = [self._missing_at_end(end)]
+        if end.reason == "exited" and not self.children_have_hits():
+            notes.append(missed(self._debuggee.breakpoints.all(), self.has_free_children()))
+        if any(notes):
+            report["note"] = ". ".join(filter(None, notes))
         return report
+
+    def _missing(self, exception: dict[str, Any] | None) -> str | None:
+        if exception is None or exception["type"] != "ModuleNotFoundError":
+            return None
+        module = missing_module(exception["message"])
+        return self.about_missing(module) if module else None
+
+    def _missing_at_end(self, end: End) -> str | None:
+        """Look at its last words: Python says there that a module was not found, also that of `python -m`."""
+        if end.status is None or not end.status.code:
+            return None
+        log = self._debuggee.log
+        _, entries, _ = log.output_since(max(0, log.output_end - LAST_WORDS), LAST_WORDS)
+        last = "".join(entry.body[1] for entry in entries if entry.body[0] == "stderr").strip().rpartition("\n")[2]
+        module = missing_module(last)
+        return self.about_missing(module) if module else None
 
     def _add_output(self, report: dict[str, Any], budget: int) -> None:
         log = self._debuggee.log
         shown_until = max(self._shown_output, log.output_cleared)
         start = max(shown_until, log.output_end - OUTPUT_LINES)
         skipped = start - shown_until
-        _, entries, self._shown_output = log.output_since(start, OUTPUT_LINES)
+        _, entries, shown_now = log.output_since(start, OUTPUT_LINES)
+        if may_run.get():
+            self._shown_output = shown_now
         texts = [{"category": entry.body[0], "output": entry.body[1]} for entry in entries]
         room = budget // 4
         shown: list[dict[str, Any]] = []
@@ -239,38 +289,97 @@ def _first_of(rows: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
     return rows
 
 
+def _of_frame(report: dict[str, Any]) -> dict[str, Any]:
+    """What was left out is got from the frame that the report is about."""
+    for omission in report.get("omitted", ()) if "frame_id" in report else ():
+        omission["get"] = omission["get"].replace("/frames/0/", f"/frames/{report['frame_id']}/")
+    return report
+
+
 def _omit(report: dict[str, Any], what: str, get: str) -> None:
     report.setdefault("omitted", []).append({"what": what, "get": get})
 
 
+def _used_first(rows: list[dict[str, Any]], place: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the line at hand uses, then the others, each in the order that they had."""
+    line = excerpt(place["path"], place["line"], 0, 0) if place["path"] else []
+    used = set(NAME.findall(line[0]["text"])) if line else set()
+    return sorted(rows, key=lambda row: row["name"] not in used)
+
+
 def _shortened(exception: dict[str, Any] | None, room: int) -> dict[str, Any] | None:
-    """The end of a long traceback is the part that tells."""
+    """Frames of libraries go first; of the rest, the end of a long traceback is the part that tells."""
     if exception and exception["traceback"] and len(exception["traceback"]) > room:
-        exception["traceback"] = "..." + exception["traceback"][-room:]
+        own = _without_libraries(exception["traceback"])
+        exception["traceback"] = own if len(own) <= room else "..." + own[-room:]
     if exception and exception["message"] and len(exception["message"]) > room:
         exception["message"] = exception["message"][:room] + "..."
     return exception
 
 
+def _without_libraries(traceback: str) -> str:
+    shown, hidden, is_hidden = [], 0, False
+    for line in traceback.splitlines(keepends=True):
+        frame = FRAME.match(line)
+        if frame:
+            is_hidden = LIBRARY.search(frame[1]) is not None
+            hidden += is_hidden
+        elif not line.startswith("    "):
+            is_hidden = False  # the end of the frames: what was raised
+        if not is_hidden:
+            if hidden:
+                shown.append(f"  [{hidden} frames in libraries]\n")
+                hidden = 0
+            shown.append(line)
+    return "".join(shown)
+
+
 GET = {
     "output": "GET /sessions/{id}/output?tail=100",
+    "returned": "GET /sessions/{id}/frames/0/variables",
+    "changes": "GET /sessions/{id}/frames/0/variables",
     "stack": "GET /sessions/{id}/stacktrace",
     "source": "GET /sessions/{id}/source",
     "locals": "GET /sessions/{id}/frames/0/variables",
-    "changes": "GET /sessions/{id}/frames/0/variables",
-    "exception": "GET /sessions/{id}/exception",
-    "returned": "GET /sessions/{id}/frames/0/variables",
     "return_value": "GET /sessions/{id}/frames/0/variables",
     "watches": "GET /sessions/{id}/watch",
 }
+"""Parts that can be left out, the least needed first."""
 
 
 def fit(report: dict[str, Any], budget: int) -> dict[str, Any]:
-    """Leaves whole sections out, the least needed first, until the report keeps to its budget."""
+    """Leave parts out, the least needed first, until the report keeps to its budget.
+
+    What it is about always stays: status, reason, place, notes, and the type and message of an exception."""
+    if is_longer(report, budget) and (exception := report.get("exception")):
+        report["exception"] = {name: exception[name] for name in (*ESSENTIAL, "location") if name in exception}
+        if len(exception) > len(report["exception"]):
+            _omit(report, "the traceback of the exception", "GET /sessions/{id}/exception")
     for section, get in GET.items():
-        if len(msgspec.json.encode(report)) <= budget:
+        if not is_longer(report, budget):
             break
-        if report.get(section):
+        kept = FEWEST.get(section, 0)
+        if len(report.get(section) or ()) > kept > 0:
+            report[section] = _fewer(report, section, kept)
+            _omit(report, f"most of {section}", get)
+        elif report.get(section) and not kept:
             del report[section]
             _omit(report, section, get)
+    for section in FEWEST:
+        if is_longer(report, budget) and report.pop(section, None):
+            report["omitted"] = [each for each in report.get("omitted", ()) if each["what"] != f"most of {section}"]
+            _omit(report, section, GET[section])
     return report
+
+
+def is_longer(report: dict[str, Any], budget: int) -> bool:
+    return len(msgspec.json.encode(report)) > budget
+
+
+def _fewer(report: dict[str, Any], section: str, kept: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = report[section]
+    if section != "source":
+        return rows[:kept]
+    line = (report.get("current_location") or {}).get("line")
+    here = next((index for index, row in enumerate(rows) if row["line"] == line), 0)
+    return rows[max(0, here - 1) : here + 2]

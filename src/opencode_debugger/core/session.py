@@ -27,6 +27,7 @@ from .family import Family
 from .input import Input
 from .launches import Launches
 from .lifetime import Lifetime
+from .patience import halt
 from .pausing import Pausing
 from .placement import Placement
 from .portable import Part, Parts, collect, take_over
@@ -73,7 +74,7 @@ class Session:
         self.changes = Changes(config, self.debuggee, self.adapter, self.placement, self.lifetime, self.spelling)
         self.parts = self._parts()
         self.reading = Reading(self.debuggee, lambda: self.family.output_note(self))
-        self.pausing = Pausing(self.debuggee, self.execution)
+        self.pausing = Pausing(self.debuggee, self.execution, self.input)
         self.travel = Travel(self.debuggee, self.adapter, self.execution, self.pausing, self.placement)
         self.operations = self._operations()
         self.debuggee.on_ended = self._ended
@@ -81,6 +82,7 @@ class Session:
         reporter.paused_children = lambda: self.family.paused_children(self)
         self.input.child_has_stopped = lambda: self.family.has_news(self)
         reporter.has_free_children = lambda: self.family.has_free_children(self)
+        reporter.about_missing = lambda module: self.starting.about_missing(module)
         reporter.children_have_hits = lambda: self.family.have_hits(self)
 
     def _make_adapter(self, name: str) -> Debugger:
@@ -140,6 +142,7 @@ class Session:
             "stdin": self.execution.stdin,
             "threads": partial(threads.threads, self.debuggee),
             "tasks": partial(threads.tasks, self.debuggee),
+            "locks": partial(threads.locks, self.debuggee),
             "stack_trace": partial(inspection.stack_trace, self.debuggee),
             "scopes": partial(inspection.scopes, self.debuggee),
             "variables": partial(inspection.variables, self.debuggee),
@@ -278,6 +281,8 @@ class Session:
         }
         if stop is not None:
             answer["reason"] = stop.reason
+        if is_busy and (why := halt(self.adapter)):
+            answer["message"] = why
         prompt = self.input.prompt()
         if prompt is not None and answer["status"] == State.RUNNING:
             answer |= {"status": "waiting_for_input", "prompt": prompt}

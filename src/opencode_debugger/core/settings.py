@@ -22,6 +22,7 @@ class Limits:
     gdb_path: str = ""
     lldb_path: str = ""
     ez_path: str = ""
+    allow_other_users: bool = False
 
 
 @dataclass
@@ -44,9 +45,17 @@ class Config:
     parts: dict[str, Any] | None = None
     """of another session, to be taken over: see portable"""
     limits: Limits = field(default_factory=Limits)
+    folder: str = ""
+    """of the session, for sockets that nobody else may reach: whoever makes the session knows it"""
 
     @property
     def interpreter(self) -> str:
         if self.python_path or self.venv is None:
             return self.python_path or self.limits.default_python_path
         return interpreter_of(self.venv)
+
+    @property
+    def asks_early(self) -> bool:
+        """Whether the interpreter is asked who it is before a launch. What a document names is not: importing runs
+        nothing."""
+        return self.parts is None or not (self.python_path or self.venv)

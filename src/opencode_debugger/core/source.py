@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 import tokenize
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..files import read_source
+
 TEXT_LIMIT = 200
 OPEN = "The line is checked when the program is loaded. Breakpoint pending."
-_READ_LIMIT = 32 * 1024 * 1024
 _CACHED_FILES = 8
 _CACHED_SIZE = 2 * 1024 * 1024
 
@@ -66,7 +66,8 @@ class SourceFile:
     def _broken(self) -> str:
         assert self.error is not None
         where = f" (line {self.error['line']})" if self.error["line"] else ""
-        return f"the file does not compile: {self.error['message']}{where}"
+        what = "does not compile" if self.max_line else "cannot be read"
+        return f"the file {what}: {self.error['message']}{where}"
 
     def _has_code(self, line: int) -> bool:
         at = bisect_left(self._code_lines, line)
@@ -129,14 +130,11 @@ def read_lines(path: str) -> list[str]:
     """The file's lines as an editor counts them, without line ends; empty if it cannot be read."""
     try:
         status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _READ_LIMIT:
-            return []
         version = (status.st_mtime_ns, status.st_size)
         known = _texts.get(path)
         if known is not None and known[0] == version:
             return known[1]
-        with open(path, "rb") as file:
-            lines = _split(file.read())
+        lines = _split(read_source(path))
     except (OSError, ValueError):
         return []
     if status.st_size <= _CACHED_SIZE:

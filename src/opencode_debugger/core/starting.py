@@ -11,13 +11,15 @@ from typing import Any
 from ..adapters.base import Adapter, Arrival, AttachSpec, LaunchSpec
 from ..adapters.switch import Switch
 from ..errors import RelayError
+from ..files import find_executable
 from .choosing import adapter_for_attach, find_program
+from .choosing_python import about_missing
 from .debuggee import Debuggee
 from .ending import GRACE
 from .execution import Execution, Wait
 from .launch_spec import launch_spec
 from .placement import Placement
-from .report import check_fields
+from .report import check_fields, is_longer
 from .run import Run
 from .settings import Config
 from .state import LIVE, State
@@ -54,6 +56,8 @@ class Starting:
         self.program: dict[str, Any] | None = None
         self.started_at: float | None = None
         self._just_my_code = False
+        self._project: str | None = None
+        """where environments of the program's project may be"""
         self.attached = False
         self._restarting = asyncio.Lock()
         self.learn: Callable[[str], None] = lambda folder: None
@@ -78,6 +82,7 @@ class Starting:
         self._switch.use(_adapter_of(spec))
         try:
             await self._adapter.check_launch(spec)
+            await self._judge_lines(spec)
             await self._start(spec, stop_on_exception)
         except BaseException as error:
             await self._undo(error)
@@ -89,10 +94,19 @@ class Starting:
     ) -> tuple[LaunchSpec, bool | str | None]:
         return launch_spec(self._config, **wishes), stop_on_exception
 
+    async def _judge_lines(self, spec: LaunchSpec) -> None:
+        """Judge breakpoints by the interpreter, if it was not asked before: what a document or a folder names is not
+        run before a launch."""
+        if spec.interpreter_reason and spec.interpreter != self._config.interpreter:
+            self._adapter.use_interpreter(spec.interpreter)
+            await self._placement.judge_again()
+        elif not self._config.asks_early:
+            await self._placement.judge_again()
+
     async def _start(self, spec: LaunchSpec, stop_on_exception: bool | str | None) -> None:
         await self._placement.verify_pending()
         self.started_at = time.monotonic()
-        self._just_my_code = spec.just_my_code
+        self._just_my_code, self._project = spec.just_my_code, spec.project
         async with self._placement.changing:
             self._debuggee.adapter = self._adapter
             self._placement.begin()
@@ -106,6 +120,9 @@ class Starting:
     ) -> dict[str, Any]:
         key = {"file": "script"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
+        if spec.interpreter_reason:
+            interpreter = find_executable(spec.interpreter) or spec.interpreter
+            self.program |= {"interpreter": interpreter, "interpreter_reason": spec.interpreter_reason}
         if spec.tunnel_only:
             wait = False  # nothing happens before the tunnel's client lets it
         elif wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
@@ -113,7 +130,16 @@ class Starting:
         answer = await self._execution.answer(run, self._execution.seconds(wait, 0), fields, budget)
         if spec.tunnel_only:
             answer["message"] = WAITS_FOR_CLIENT.format(id=self._config.session_id)
-        return {**answer, "pid": self._adapter.pid, "program": self.program, **self._warnings()}
+        answer |= {"pid": self._adapter.pid, "program": self.program, **self._warnings()}
+        if budget is not None and is_longer(answer, budget):
+            del answer["program"]
+            answer.setdefault("omitted", []).append({"what": "program", "get": "GET /sessions/{id}"})
+        return answer
+
+    def about_missing(self, module: str) -> str | None:
+        """What to say of a module that the program has not found: which environment it ran in, and what there is."""
+        program = self.program or {}
+        return about_missing(module, program, self._project) if "interpreter_reason" in program else None
 
     def _warnings(self) -> dict[str, Any]:
         return {"warnings": self._adapter.warnings} if self._adapter.warnings else {}

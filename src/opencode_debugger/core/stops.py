@@ -28,7 +28,7 @@ class Stop:
     frames: list[dict[str, Any]]
     hit_ids: list[str]
     exception: dict[str, Any] | None = None
-    """type, full_type, message, traceback, break_mode and, if something led to it, chain"""
+    """type, full_type, message, traceback, break_mode; chain, if something led to it; exceptions, of a group"""
     left: str | None = None
     """the function that was stepped out of"""
     note: str | None = None
@@ -36,6 +36,8 @@ class Stop:
     is_told: bool = False
     """whether a client has seen it: one that nobody was told of is not left by a continue"""
     is_logged: bool = False
+    focus: int = 0
+    """the frame that is looked at unless another is named"""
     stepped_from: int | None = None
     """the line that a step into left without entering anything"""
 
@@ -49,7 +51,8 @@ class Stop:
 
     @property
     def location(self) -> dict[str, Any] | None:
-        return location(self.frames[0]) if self.frames else None
+        """Of the frame in focus."""
+        return location(self.frames[self.focus]) if self.frames else None
 
     def note_step_into(self, before: Stop | None) -> None:
         """Still in the same frame after a step into: whatever that line calls was not entered."""
@@ -63,8 +66,8 @@ class Stop:
         if self.exception is None:
             return None
         shown = {name: self.exception[name] for name in ("type", "message", "traceback")}
-        chain = {"chain": self.exception["chain"]} if self.exception.get("chain") else {}
-        return {**shown, **chain, "location": self.location}
+        more = {name: self.exception[name] for name in ("chain", "exceptions") if self.exception.get(name)}
+        return {**shown, **more, "location": self.location}
 
     def to_event(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -92,6 +95,16 @@ class Stop:
                 },
             }
         return body
+
+
+UNPLANNED = frozenset({"exception", "pause"})
+"""Reasons of stops whose place nobody has chosen: a step or breakpoint in a library is meant to be there."""
+
+
+def own_frame(frames: list[dict[str, Any]]) -> int:
+    """The top frame of the program's own code, or the top if there is none."""
+    own = (index for index, frame in enumerate(frames) if frame.get("presentationHint") != "subtle")
+    return next(own, 0)
 
 
 def location(frame: dict[str, Any]) -> dict[str, Any]:

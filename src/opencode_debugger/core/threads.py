@@ -112,6 +112,12 @@ def stopped_threads(debuggee: Debuggee, rows: Rows) -> Rows:
     ]
 
 
+async def locks(debuggee: Debuggee) -> dict[str, Any]:
+    """Who waits for whom, among threads and tasks."""
+    debuggee.require("locks")
+    return await debuggee.require_adapter().locks()
+
+
 async def tasks(debuggee: Debuggee, offset: int = 0, limit: int = 100) -> dict[str, Any]:
     """The asyncio tasks of every event loop."""
     debuggee.require("tasks")

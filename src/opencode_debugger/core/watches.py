@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..adapters.base import Adapter
+from ..adapters.permission import may_run
 from ..errors import RelayError
 from .debuggee import Debuggee
 from .inspection import in_frame
@@ -48,7 +49,11 @@ class Watch:
         }
 
     def look(self, stop: Stop, row: dict[str, Any]) -> dict[str, Any]:
-        """The row of a report: marked when it says something else than at the last stop."""
+        """The row of a report: marked when it says something else than at the last stop.
+
+        What is shown to somebody who may only read says less, and is not what the next report is held against."""
+        if not may_run.get():
+            return self.row(row)
         said = row["value"] if "value" in row else row["error"]
         last = self.seen.pop(stop.thread_id, None)
         while len(self.seen) >= THREADS:
@@ -126,7 +131,7 @@ class Watches:
         self._watches[watch.id] = watch
         return watch
 
-    async def listed(self, frame_id: int = 0, thread_id: int | None = None) -> dict[str, Any]:
+    async def listed(self, frame_id: int | None = None, thread_id: int | None = None) -> dict[str, Any]:
         """With their values in a frame, if the program is paused."""
         watches = list(self._watches.values())
         shown = [watch.to_dict() for watch in watches]
@@ -139,7 +144,7 @@ class Watches:
                     raise  # else another client has resumed it: they have no values now
         return {"watches": shown, "total": len(shown), "session_status": str(self._debuggee.state)}
 
-    async def _values(self, watches: list[Watch], frame_id: int, thread_id: int | None) -> list[dict[str, Any]]:
+    async def _values(self, watches: list[Watch], frame_id: int | None, thread_id: int | None) -> list[dict[str, Any]]:
         async with in_frame(self._debuggee, "evaluate", frame_id, thread_id) as (adapter, frame):
             rows = await adapter.watch(frame, [watch.expression for watch in watches], LIST_BUDGET)
         return [watch.row(row) for watch, row in zip(watches, rows, strict=True)]

@@ -12,14 +12,9 @@ from . import framing, messages
 
 logger = logging.getLogger(__name__)
 
-# Linux only. The debugger's end uses Nagle's algorithm, which waits for our delayed ACK: 40 ms a message without this.
+# Linux only. A debugger at the other end of a TCP connection uses Nagle's algorithm, which waits for our delayed ACK:
+# 40 ms a message without this.
 TCP_QUICKACK = getattr(socket, "TCP_QUICKACK", None)
-
-
-def quick_ack(connection: socket.socket) -> None:
-    """Again after each read: the kernel forgets it."""
-    if TCP_QUICKACK is not None:
-        connection.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 1)
 
 
 class ChannelClosed(Exception):
@@ -72,8 +67,9 @@ class Channel(asyncio.Protocol):
             self.connected.set_result(None)
 
     def _quick_ack(self) -> None:
-        if self._socket is not None:
-            quick_ack(self._socket)
+        """Again after each read: the kernel forgets it."""
+        if self._socket is not None and TCP_QUICKACK is not None:
+            self._socket.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 1)
 
     def data_received(self, data: bytes) -> None:
         self._quick_ack()

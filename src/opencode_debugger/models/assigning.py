@@ -5,14 +5,16 @@ from __future__ import annotations
 from pydantic import ConfigDict, Field
 
 from .documented import doc
-from .fields import Expression, Identifier
+from .fields import FOCUS, Expression, Identifier
 from .inspection import Variable
 from .requests import RequestModel
 
 
 class AssignRequest(RequestModel):
     value: Expression = Field(description="Expression whose value it gets, evaluated in the frame.")
-    frame_id: Identifier = Field(0, description="Frame in whose scope value is evaluated: 0 is the top frame.")
+    frame_id: Identifier | None = Field(
+        None, description=f"Frame in whose scope value is evaluated: 0 is the top; {FOCUS}."
+    )
     thread_id: Identifier | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
     timeout: float | None = Field(None, ge=0.1, le=300, description="Seconds it may take.")
 

@@ -214,14 +214,22 @@ class Breakpoint(Described):
     )
 
 
+NOT_SAVED = doc(
+    "Only if it could not be saved for the project, as on a full disk: why. It holds for this session.",
+    "This holds for the session, but was not saved for its project ...",
+)
+
+
 class BreakpointsSet(Described):
     breakpoints: list[Breakpoint] = doc("The breakpoints of this request, in its order.", None, ...)
     breakpoint_id: str | None = doc("Its id, when one bare breakpoint was sent.", "bp_1")
     verified: bool | None = doc("Whether it is verified, when one bare breakpoint was sent.", True)
+    warning: str | None = NOT_SAVED
 
 
 class BreakpointChanged(Breakpoint):
     moved_from: int | None = doc("The line that it was on before, if it was moved.", 41)
+    warning: str | None = NOT_SAVED
 
 
 class BreakpointList(Described):
@@ -237,8 +245,10 @@ class BreakpointGone(Described):
 class BreakpointsRemoved(Described):
     deleted: bool = doc("Always true.", True, ...)
     removed: list[BreakpointGone] = doc("Those that were removed.", None, ...)
+    warning: str | None = NOT_SAVED
 
 
 class BreakpointRemoved(Described):
     id: str = doc("Identifier of the removed breakpoint.", "bp_1", ...)
     deleted: bool = doc("Always true.", True, ...)
+    warning: str | None = NOT_SAVED

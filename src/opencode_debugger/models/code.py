@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from .documented import Described, Paged, doc
-from .fields import MAX_INTEGER, Expression, Identifier, LineNumber, PathText, problem
+from .fields import FOCUS, MAX_INTEGER, Expression, Identifier, LineNumber, PathText, problem
 from .queries import Integer, Limit, PlainText, QueryModel, Whole
 from .requests import RequestModel, choice
 from .sessions import Location
@@ -24,7 +24,7 @@ class FrameSourceQuery(QueryModel):
 
 class SourceQuery(FrameSourceQuery):
     path: PlainText | None = Field(None, min_length=1, description="A file of the session, instead of a frame's.")
-    frame_id: Integer | None = Field(None, description="Frame whose source is returned: 0, the top, if left out.")
+    frame_id: Integer | None = Field(None, description=f"Frame whose source is returned: 0 is the top; {FOCUS}.")
 
 
 class ModulesQuery(QueryModel):
@@ -34,7 +34,7 @@ class ModulesQuery(QueryModel):
 
 
 class FrameRequest(RequestModel):
-    frame_id: Identifier = Field(0, description="Frame: 0 is the top.")
+    frame_id: Identifier | None = Field(None, description=f"Frame: 0 is the top; {FOCUS}.")
     thread_id: Identifier | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
 
 
@@ -58,7 +58,7 @@ class HoverRequest(FrameRequest):
         }
     )
 
-    expression: Expression | None = Field(None, description="Expression, which is evaluated.")
+    expression: Expression | None = Field(None, description="Names, attributes, items, arithmetic: nothing is run.")
     file: PathText | None = Field(None, description="A file of the session: what is written there at a place.")
     line: LineNumber | None = Field(None, description="Line of the place.")
     column: LineNumber | None = Field(None, description="Column of the place, in characters.")
@@ -124,7 +124,7 @@ class Hover(Described):
     error: str | None = doc("What it raised.", "NameError: name 'order' is not defined")
     signature: str | None = doc("Of what can be called.", "add(a, b=1)")
     documentation: str | None = doc("How its documentation begins.", "Add two numbers.")
-    has_side_effects: bool | None = doc("Whether evaluating it may have changed the program.", False)
+    has_side_effects: bool | None = doc("Always false: a hover runs nothing of the program.", False)
     range: dict[str, Any] | None = doc("Where it is written.", {"line": 12, "column": 9, "end_column": 14})
 
 

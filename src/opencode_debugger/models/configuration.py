@@ -51,7 +51,9 @@ class UpdateConfigRequest(RequestModel):
 class Setting(Described):
     value: Any = doc("What is in force.", "info", ...)
     default: Any = doc("What it is unless somebody says otherwise.", "info", ...)
-    source: str = doc("command line, environment, .env, config.json, default, or run time.", "environment", ...)
+    source: str = doc(
+        "command line, environment, env file, .env, config.json, default, or run time.", "environment", ...
+    )
     changeable: bool = doc("Whether PATCH /config can change it.", True, ...)
     applies: str = doc("at once, to new sessions, or after a restart.", "at once", ...)
     takes: str = doc("What is allowed.", "one of debug, info, warning, error, critical")

@@ -11,7 +11,7 @@ from .documented import Described, doc
 from .fields import Expression, problem
 from .requests import RequestModel
 
-Filter = Literal["raised", "uncaught", "user_unhandled", "userUnhandled"]
+Filter = Literal["raised", "uncaught", "user_unhandled", "userUnhandled", "test_failure"]
 BreakMode = Literal["always", "unhandled", "user_unhandled", "userUnhandled"]
 OF_MODE = {"always": "raised", "unhandled": "uncaught"}
 OURS = {"userUnhandled": "user_unhandled"}
@@ -42,7 +42,8 @@ class ExceptionBreakpointRequest(RequestModel):
         max_length=10,
         description="When to stop. raised: once for each exception, caught or not, where it first reaches the "
         "program's own code. uncaught: on those that nothing will catch. user_unhandled: on those that "
-        "leave the program's own code for a library's. Left out: raised, if exceptions are given.",
+        "leave the program's own code for a library's. test_failure: on those by which a test of pytest or "
+        "unittest fails. Left out: raised, if exceptions are given.",
     )
     break_mode: BreakMode | None = Field(
         None, description="The same in other words: always is raised, unhandled is uncaught."
@@ -79,7 +80,7 @@ class ExceptionBreakpointRequest(RequestModel):
 
 class ExceptionBreakpoint(Described):
     id: str = doc("Identifier, stable for the session's life.", "ex_1", ...)
-    filters: list[str] = doc("When it stops: raised, uncaught, user_unhandled.", ["raised"], ...)
+    filters: list[str] = doc("When it stops: raised, uncaught, user_unhandled, test_failure.", ["raised"], ...)
     exceptions: list[str] = doc("Classes on which it stops, subclasses included; none: all.", ["ValueError"], ...)
     condition: str | None = doc("Stops only if this is truthy.", "exc.errno == 2")
     from_launch: bool = doc("Whether it is the launch option stop_on_exception.", False)

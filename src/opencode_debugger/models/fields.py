@@ -93,6 +93,7 @@ Argument = Annotated[str, Field(max_length=100_000), AfterValidator(without_nul)
 InputText = Annotated[str, Field(max_length=10_000_000)]
 Expression = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(without_nul)]
 
+FOCUS = "the one that stop reports are about if left out"
 Identifier = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 LineNumber = Annotated[
     int, BeforeValidator(line_number), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MAX_INTEGER})

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from .documented import Described, Paged, doc
-from .fields import Expression, Identifier
+from .fields import FOCUS, Expression, Identifier
 from .requests import RequestModel
 from .sessions import Location
 
@@ -45,6 +45,38 @@ class AsyncTask(Described):
 
 class TaskList(Paged):
     tasks: list[AsyncTask] = doc("Tasks of every event loop, unfinished ones first.", None, ...)
+
+
+class Holder(Described):
+    thread_id: int | None = doc("The thread that has it, or that is waited for.", 3)
+    task_id: int | None = doc("The task, if it is one.", 3)
+    name: str = doc("Its name.", "Worker-2", ...)
+    since_line: int | None = doc("Line on which it took it.", 11)
+
+
+class Waiter(Described):
+    thread_id: int | None = doc("The thread that waits.", 2)
+    task_id: int | None = doc("The task that waits, if it is one.", 2)
+    name: str = doc("Its name.", "Worker-1", ...)
+    waits_for: str = doc("What it waits for: type and expression, or a thread, task or process.", "lock self.b", ...)
+    held_by: list[Holder] = doc("Who has it, as far as the source tells.", None, ...)
+    location: TaskPlace = doc("Where it waits, in the program's own code if it can be seen.", None, ...)
+    locals: dict[str, str] = doc("The first locals there.", {"order": "17"}, ...)
+
+
+class Deadlock(Described):
+    members: list[Holder] = doc("Threads and tasks of the circle, each waiting for the next.", None, ...)
+    text: str = doc(
+        "The same in words.",
+        "thread 2 'one' waits for lock b, which thread 3 'two' has since line 11; thread 3 'two' waits for lock a, "
+        "which thread 2 'one' has since line 5",
+        ...,
+    )
+
+
+class Locks(Described):
+    waiting: list[Waiter] = doc("Blocked threads, and tasks that wait.", None, ...)
+    deadlocks: list[Deadlock] = doc("Circles that never end.", None, ...)
 
 
 class FrameSource(Described):
@@ -149,7 +181,9 @@ class EvaluateRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"expression": "len(items) * 2", "frame_id": 0}]})
 
     expression: Expression = Field(description="Expression to evaluate.")
-    frame_id: Identifier = Field(0, description="Frame in whose scope it is evaluated: 0 is the top frame.")
+    frame_id: Identifier | None = Field(
+        None, description=f"Frame in whose scope it is evaluated: 0 is the top; {FOCUS}."
+    )
     thread_id: Identifier | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
     context: Literal["watch", "repl", "hover", "clipboard"] = Field(
         "repl",
@@ -178,4 +212,5 @@ class Evaluation(Described):
     encoding: str | None = doc("base64, where base64 is given.", "base64")
     error: str | None = doc("What it raised.", "NameError: name 'undefined_var' is not defined")
     traceback: Any = doc("Where it raised.")
+    elsewhere: bool | None = doc("True if it ran on another thread: this one is inside a call.", True)
     has_side_effects: bool | None = doc("In contexts watch and hover: whether it may change the program.", False)

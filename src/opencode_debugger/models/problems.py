@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from ..errors import RelayError
 from . import meant
 from .envelope import to_json
 
 MAX_PROBLEMS = 50
+MAX_COUNTED = 5_000
+"""Problems of which a list is made at all: each costs time."""
 MAX_VALUE = 300
 MAX_NAME = 100
 NOT_AN_OBJECT = "Must be a JSON object"
@@ -36,6 +38,15 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         return {"field": self.field, "message": self.message, "value": self.value}
+
+
+def errors_of(error: ValidationError, *where: int | str) -> list[Any]:
+    """What pydantic found, with where that was."""
+    if error.error_count() > MAX_COUNTED:
+        message = f"There are {error.error_count()} mistakes, too many to tell"
+        problem = Problem("", message, None, in_body=True, missing=False)
+        raise RelayError("INVALID_REQUEST", message, errors=[problem.to_dict()])
+    return [{**item, "loc": (*where, *item["loc"])} for item in error.errors(include_url=False)]
 
 
 def refusal(errors: Sequence[dict[str, Any]], body_model: Any = None, also_known: Sequence[str] = ()) -> RelayError:

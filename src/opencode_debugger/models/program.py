@@ -73,13 +73,13 @@ def environment_name(value: str) -> str:
 def exception_choice(value: Any) -> Any:
     """Literal alone would take 1 for true and 0 for false."""
     if not isinstance(value, bool) and value not in EXCEPTIONS:
-        raise problem('Must be true, false, "uncaught", "raised" or "user_unhandled"')
+        raise problem('Must be true, false, "uncaught", "raised", "user_unhandled" or "test_failure"')
     return value
 
 
-EXCEPTIONS = ("uncaught", "raised", "user_unhandled")
+EXCEPTIONS = ("uncaught", "raised", "user_unhandled", "test_failure")
 StopOnException = Annotated[
-    Literal[True, False, "uncaught", "raised", "user_unhandled"], BeforeValidator(exception_choice)
+    Literal[True, False, "uncaught", "raised", "user_unhandled", "test_failure"], BeforeValidator(exception_choice)
 ]
 EnvironmentName = Annotated[str, Field(max_length=1000), AfterValidator(environment_name)]
 
@@ -111,14 +111,17 @@ class LaunchRequest(WaitOptions):
         None,
         description="false: never. uncaught: exceptions that nothing will catch. raised: each exception once, where it "
         "first reaches the program's own code, but not what libraries raise and handle among themselves. true: both. "
-        "user_unhandled: those that leave the program's own code for a library's, as in a test that fails. "
+        "user_unhandled: those that leave the program's own code for a library's. test_failure: where a "
+        "test of pytest or unittest really fails, and not where it is skipped or expected to. "
         "Left out: uncaught, or, if exception-breakpoints were set, only those.",
     )
     console: Literal["internalConsole", "integratedTerminal", "externalTerminal"] = Field(
         "internalConsole", description="Has no effect: the relay always captures the output."
     )
     python_args: list[Argument] = Field(default=[], max_length=100, description="Arguments of the interpreter itself.")
-    python_path: PathText | None = Field(None, description="Interpreter for this program; the session's if left out.")
+    python_path: PathText | None = Field(
+        None, description="Interpreter for this program; left out, the session's, else the project's own environment."
+    )
     venv: PathText | None = Field(None, description=VENV + " The session's choice if both are left out.")
     pythonpath: ImportPaths | None = Field(
         None, description=IMPORT_PATHS + " Relative to cwd; the session's if left out."

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from .fields import (
+    FOCUS,
     MAX_BUDGET,
     MAX_INTEGER,
     MAX_WAIT_SECONDS,
@@ -63,6 +64,14 @@ class WaitQuery(ReportQuery):
     wait: WaitText = Field(None, description=WAIT + " The body's value wins.", examples=["true"])
 
 
+class StopReportQuery(WaitQuery):
+    frame: Literal["own", "top"] | None = Field(
+        None,
+        description="Of a stop in a library: own (the default) is the top frame of the program's own code, top is "
+        "where it stopped.",
+    )
+
+
 class PageQuery(QueryModel):
     status: Literal["created", "launching", "running", "paused", "terminated", "failed"] | None = Field(
         None, description="Only sessions in this state."
@@ -103,7 +112,7 @@ class FrameThreadQuery(QueryModel):
 
 
 class ScopesQuery(FrameThreadQuery):
-    frame_id: Integer = Field(0, description="Frame id from the stack trace: 0 is the top.")
+    frame_id: Integer | None = Field(None, description=f"Frame id from the stack trace: 0 is the top; {FOCUS}.")
 
 
 class SliceQuery(QueryModel):

@@ -6,16 +6,36 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
+from urllib.parse import parse_qsl
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from ..errors import RelayError
 from .fields import problem
-from .problems import did_you_mean
+from .problems import did_you_mean, errors_of
 
 _POSITION = re.compile(r" \(byte (\d+)\)")
 _decode = msgspec.json.Decoder().decode
+
+MOST_PARAMETERS = 100
+MOST_NAMES = 2_000
+"""Of one object: no request has more."""
+MOST_ITEMS = 150_000
+"""Of all lists and objects together: a document with ten thousand breakpoints has fewer."""
+SHORT = 5_000
+"""Bytes of JSON that cannot hold more than is quickly dealt with."""
+
+
+def pairs_of(query: bytes) -> Sequence[tuple[str, str]]:
+    """The parameters of a query string, of which there are not many."""
+    if not query:
+        return ()
+    if query.count(b"&") >= MOST_PARAMETERS:
+        message = f"There are more than {MOST_PARAMETERS} parameters"
+        suggestion = "Send each parameter once, and no others than the route has"
+        raise RelayError("INVALID_PARAMETER", message, errors=[], suggestion=suggestion)
+    return parse_qsl(query.decode("latin-1"), keep_blank_values=True)
 
 
 class QueryOf:
@@ -34,7 +54,7 @@ class QueryOf:
         try:
             return self.model.model_validate(given), []
         except ValidationError as error:
-            return None, [{**item, "loc": ("query", *item["loc"])} for item in error.errors(include_url=False)]
+            return None, errors_of(error, "query")
 
     def checked(self, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
         given: dict[str, str] = {}
@@ -56,9 +76,32 @@ def parameter_error(name: str, reason: str, value: str, known: list[str]) -> Rel
 def decoded(text: bytes, what: str) -> Any:
     """JSON; msgspec refuses what the standard library lets through: NaN, lone surrogates, deep nesting."""
     try:
-        return _decode(text)
+        content = _decode(text)
     except (ValueError, RecursionError) as error:
         raise malformed(text, what, error) from None
+    if len(text) > SHORT:
+        check_extent(content, what)
+    return content
+
+
+def check_extent(content: Any, what: str) -> None:
+    """Before it is looked at in detail, which takes much longer than this."""
+    waiting, left = [content], MOST_ITEMS
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict) and len(item) > MOST_NAMES:
+            raise too_much(what, f"an object in it has {len(item)} names")
+        left -= len(item) if isinstance(item, (dict, list)) else 0
+        if left < 0:
+            raise too_much(what, f"its lists and objects have more than {MOST_ITEMS} items")
+        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        waiting += [each for each in inner if isinstance(each, (dict, list))]
+
+
+def too_much(what: str, why: str) -> RelayError:
+    problem = {"field": "", "message": why, "value": None}
+    message = f"The {what} is more than any request needs: {why}"
+    return RelayError("INVALID_REQUEST", message, errors=[problem], suggestion="Send less at a time")
 
 
 def malformed(body: bytes, what: str, error: Exception) -> RelayError:

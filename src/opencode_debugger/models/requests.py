@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -31,6 +31,12 @@ class WaitOptions(RequestModel):
     wait: Wait = Field(None, description=WAIT)
     fields: FieldNames = Field(None, description=FIELDS)
     budget: Budget | None = Field(None, description=BUDGET)
+
+
+class ReportOptions(WaitOptions):
+    frame: Literal["own", "top"] | None = Field(
+        None, description="Of a stop in a library: the program's own frame (the default), or the top of the stack."
+    )
 
 
 def exactly_one_of(*names: str) -> dict[str, Any]:

@@ -130,7 +130,9 @@ class CloneSessionRequest(RequestModel):
 
 class SessionConfig(Described):
     project_root: str | None = doc("Root directory of the project.", "/home/dev/myproject")
-    python_path: str | None = doc("Interpreter that runs the program.", "/usr/bin/python3")
+    python_path: str | None = doc(
+        "Interpreter that was asked for, or the default; `program` says which one runs it.", "/usr/bin/python3"
+    )
     venv: str | None = doc("Environment that is activated for the program.", "/home/dev/myproject/.venv")
     pythonpath: list[str] = doc("Folders to import from, in front of PYTHONPATH.", ["/home/dev/myproject/lib"])
     timeout_minutes: float = doc("Minutes without activity after which the session expires.", 60)
@@ -148,8 +150,9 @@ class Program(Described):
     cwd: str | None = doc("Its working directory.", "/home/dev/myproject")
     env: dict[str, str] = doc("Environment variables that were added.", {"DEBUG": "1"})
     command: str | None = doc("Command line of a program that was attached to.", "python server.py --port 8000")
-    interpreter: str | None = doc("Python that it runs on, if it was attached to.", "/usr/bin/python3.11")
-    python_version: str | None = doc("Version of that Python.", "3.11")
+    interpreter: str | None = doc("Python that it runs on.", "/home/dev/myproject/.venv/bin/python")
+    interpreter_reason: str | None = doc("Of a launch: why it is that Python.", ".venv in /home/dev/myproject")
+    python_version: str | None = doc("Version of the Python of a program that was attached to.", "3.11")
 
 
 class Debugger(Described):
@@ -179,6 +182,10 @@ class ExceptionInfo(Described):
     chain: list[dict[str, Any]] | None = doc(
         "What led to it, the nearest first: relation (cause or context), type and message.",
         [{"relation": "cause", "type": "KeyError", "message": "'price'"}],
+    )
+    exceptions: list[dict[str, Any]] | None = doc(
+        "Of an exception group: its members, with type, message and location.",
+        [{"type": "ValueError", "message": "bad price", "location": {"path": "/home/dev/shop.py", "line": 7}}],
     )
 
 
@@ -291,6 +298,7 @@ class SessionStatus(Described):
     signal: str | None = doc("Signal that killed it.", "SIGKILL")
     exception: ExceptionInfo | None = doc("Exception it stopped on.")
     warning: str | None = doc("When the session is about to expire: says so.", "Session will expire in 29 minutes")
+    message: str | None = doc("That a signal has stopped the program's process, if so, and what to do about it.")
 
 
 class Pong(Described):

@@ -43,6 +43,12 @@ class StopReport(Described):
     status: Status = doc("State at this moment.", "paused", ...)
     stop_reason: str | None = doc("Why it is paused.", "step")
     current_location: Location | None = doc("Where it is paused.")
+    frame_id: int | None = doc(
+        "If it stopped in a library: the top frame of the program's own code. current_location, source and locals are "
+        "of this frame, and what is asked without a frame_id.",
+        2,
+    )
+    top_location: Location | None = doc("Where it stopped in the library; `GET report?frame=top` shows that.")
     thread_id: int | None = doc("Thread that stopped.", 1)
     timed_out: bool | None = doc("True when the wait ended before the program stopped.", True)
     waiting_for_input: WaitingForInput | None = doc(
