@@ -57,7 +57,8 @@ class RelayProcess:
 
     def runners(self, session_ids: set[str]) -> list[psutil.Process]:
         """The processes that hold these sessions: each was started with its session's folder."""
-        alive = [process for process in psutil.Process(self.process.pid).children() if process.is_running()]
+        below = psutil.Process(self.process.pid).children(recursive=True)
+        alive = [process for process in below if process.is_running()]
         named = [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
         return [process for process in named if Path(process.cmdline()[-1]).name in session_ids]
 

@@ -20,6 +20,8 @@ from typing import Any, TypeVar
 import httpx2
 import psutil
 
+from opencode_debugger.runner.paths import FORKS
+
 T = TypeVar("T")
 
 RUN_MARKER = "TEST_RUN_OF_THE_RELAY"
@@ -277,12 +279,22 @@ class Relay:
 
     def runner_of(self, session: Session) -> psutil.Process:
         """The process that holds a session."""
-        assert self.process is not None
-        for child in psutil.Process(self.process.pid).children():
+        for runner in self.runners():
             with contextlib.suppress(psutil.Error):
-                if child.cmdline()[-1:] and child.cmdline()[-1].endswith(session.id):
-                    return child
+                if runner.cmdline()[-1].endswith(session.id):
+                    return runner
         raise AssertionError(f"no runner for {session.id}")
+
+    def runners(self) -> list[psutil.Process]:
+        """Those that run, spares included, the oldest first."""
+        assert self.process is not None
+        found = []
+        for process in psutil.Process(self.process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                command = process.cmdline()
+                if command[-3:-1] == ["-m", "opencode_debugger.runner"] and not command[-1].endswith(FORKS):
+                    found.append(process)
+        return sorted((process for process in found if runs(process.pid)), key=psutil.Process.create_time)
 
     def call_back_of(self, session: Session) -> Path | None:
         """Where the program of a session calls its runner, while it is awaited."""

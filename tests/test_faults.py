@@ -39,6 +39,7 @@ from opencode_debugger.files import socket_address
 from opencode_debugger.persistence.breakpoints import BreakpointStore
 from opencode_debugger.relay import orphans
 from opencode_debugger.runner import rpc
+from opencode_debugger.runner.paths import FORKS
 
 Write = Callable[..., Path]
 
@@ -309,16 +310,9 @@ def test_a_program_that_a_signal_stopped_is_told_and_goes_on_later(session: Sess
     assert not runs(pid)
 
 
-def spares(relay: Relay) -> list[psutil.Process]:
-    assert relay.process is not None
-    children = psutil.Process(relay.process.pid).children()
-    runners = [child for child in children if runs(child.pid) and "opencode_debugger.runner" in child.cmdline()]
-    return sorted(runners, key=lambda runner: runner.pid)
-
-
 def are_ready(relay: Relay, count: int) -> bool:
     sockets = list((relay.data_dir / "sessions").glob("*/rpc.sock"))
-    return len(sockets) == len(spares(relay)) == count
+    return len(sockets) == len(relay.runners()) == count
 
 
 @pytest.fixture(scope="module")
@@ -329,11 +323,26 @@ def lonely(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
     assert relay.stop() == 0
 
 
+@pytest.mark.parametrize("fate", ["stopped", "killed"])
+def test_new_sessions_come_also_when_the_process_that_forks_them_is_of_no_use(lonely: Relay, fate: str) -> None:
+    with Api(lonely.base_url) as api, api.session() as kept:
+        kept.launch(code="x = 1", stop_on_entry=True)
+        wait_until(lambda: are_ready(lonely, 3))
+        forks = psutil.Process(lonely.runner_of(kept).ppid())
+        assert forks.cmdline()[-1].endswith(FORKS)
+        forks.suspend() if fate == "stopped" else forks.kill()
+        for _ in range(3):  # two were ready
+            with api.session() as session:
+                assert session.launch(code="x = 1")["status"] == "terminated"
+        assert not runs(forks.pid)
+        assert kept.evaluate("1 + 1")["result"] == "2"
+
+
 @pytest.mark.parametrize("fate", ["stopped", "killed", "without its folder"])
 def test_a_spare_that_is_of_no_use_fails_no_new_session(lonely: Relay, fate: str) -> None:
     with Api(lonely.base_url) as api:
         api.session().delete()  # by now the spares are ready
-        before = wait_until(lambda: spares(lonely) if are_ready(lonely, 2) else None)
+        before = wait_until(lambda: lonely.runners() if are_ready(lonely, 2) else None)
         for spare in before:
             if fate == "stopped":
                 spare.suspend()

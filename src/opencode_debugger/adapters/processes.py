@@ -22,6 +22,9 @@ MARKER = "OPENCODE_DEBUG_SESSION"
 NO_SESSION = "none"
 """The marker of what is not to be ended with any session."""
 
+IS_LINUX = sys.platform.startswith("linux")
+"""There /proc tells it all; elsewhere psutil does, which takes longer to load than to use."""
+
 CHUNK = 65536
 ADOPTED = 5.0
 DYING = 5.0
@@ -228,14 +231,30 @@ async def end_others(marker: str) -> None:
 
 def is_stopped(pid: int) -> bool:
     """By a signal such as SIGSTOP; one that a debugger holds does not count (Linux)."""
+    return _state(pid) == b"T"
+
+
+def _state(pid: int) -> bytes | None:
+    """The letter that Linux has for it."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-        return file.read().rpartition(b")")[2].split()[:1] == [b"T"]
-    return False
+        return file.read().rpartition(b")")[2].split()[0]
+    return None
+
+
+def is_there(pid: int) -> bool:
+    """As a process that runs or as a zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def adopt_orphans() -> None:
     """What the program's processes leave behind becomes our child instead of init's, and can be found (Linux)."""
-    if not sys.platform.startswith("linux"):
+    if not IS_LINUX:
         return
     import ctypes
 
@@ -289,22 +308,37 @@ def kill_all(pids: Iterable[int]) -> set[int]:
 
 
 def marker_of(pid: int) -> str | None:
-    import psutil
+    """The session that started it, whether as its program or further down."""
+    if not IS_LINUX:
+        import psutil
 
-    try:
-        return psutil.Process(pid).environ().get(MARKER)
-    except (psutil.Error, OSError):
+        with contextlib.suppress(psutil.Error, OSError):
+            return psutil.Process(pid).environ().get(MARKER)
         return None
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            variables = file.read().split(b"\0")
+    except OSError:
+        return None
+    prefix = MARKER.encode() + b"="
+    found = (variable[len(prefix) :] for variable in variables if variable.startswith(prefix))
+    return next((marker.decode(errors="replace") for marker in found), None)
 
 
 def marked(marker: str) -> Iterator[int]:
     """Process ids of everything that carries a session's marker."""
-    import psutil  # here, because only an ending needs it and it takes memory
-
     own = os.getpid()
-    for process in psutil.process_iter():
-        if process.pid != own and marker_of(process.pid) == marker:
-            yield process.pid
+    for pid in _all_processes():
+        if pid != own and marker_of(pid) == marker:
+            yield pid
+
+
+def _all_processes() -> list[int]:
+    if IS_LINUX:
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    import psutil
+
+    return psutil.pids()
 
 
 def end_marked(marker: str) -> int:
@@ -323,9 +357,4 @@ def end_marked(marker: str) -> int:
 
 def _runs(pid: int) -> bool:
     """One that is dying has lost its environment, and with it its marker, a moment before it is gone."""
-    import psutil
-
-    try:
-        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-    except psutil.Error:
-        return False
+    return _state(pid) not in (None, b"Z", b"X") if IS_LINUX else is_there(pid)

@@ -7,7 +7,9 @@ import pwd
 from typing import Any
 
 from ..adapters.debugpy import ports, target
+from ..adapters.processes import marker_of
 from ..core.events import timestamp
+from ..runner.paths import FORKS
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -56,8 +58,9 @@ def _verdict(pid: int, argv: list[str], is_native: bool, is_debugged: bool, sess
 def _session_of(pid: int, argv: list[str]) -> str | None:
     """Of a runner the session that it holds, of anything else the session that started it."""
     if argv[-3:-1] == ["-m", "opencode_debugger.runner"]:
-        return os.path.basename(argv[-1])
-    return target.session_of(pid)
+        name = os.path.basename(argv[-1])
+        return name if name != FORKS else None
+    return marker_of(pid)
 
 
 def _name(argv: list[str]) -> str:

@@ -1,4 +1,8 @@
-"""`python -m opencode_debugger.runner FOLDER`: the process of one session."""
+"""`python -m opencode_debugger.runner SESSIONS/sess_--------`: the process from which runners are forked.
+
+What a runner imports takes longer than all else that it does before its program starts. So it is imported once: the
+relay writes the folder of a new session to our stdin, and a copy of this process becomes that session's runner.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,33 @@ import sys
 sys.modules["ssl"] = None  # type: ignore[assignment]
 
 import asyncio  # noqa: E402
+import contextlib  # noqa: E402
+import ctypes  # noqa: E402
+import gc  # noqa: E402
+import json  # noqa: E402
 import logging  # noqa: E402
 import os  # noqa: E402
+import signal  # noqa: E402
+import socket  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from ..adapters.processes import adopt_orphans  # noqa: E402
 from ..files import withhold  # noqa: E402
-from .paths import OWN_PATH  # noqa: E402
+from .paths import LOG, OWN_PATH  # noqa: E402
 from .server import Server  # noqa: E402
+
+ARGUMENTS_END = 46
+"""The field of /proc/PID/stat, counted after the name, that says where the command line ends in memory."""
 
 
 def main() -> None:
     os.umask(0o077)
     restore_environment()
-    folder = Path(sys.argv[1])
-    withhold(folder.parents[1])
-    adopt_orphans()
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    asyncio.run(Server(folder).run())
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel collects runners that have ended
+    gc.freeze()  # what is never looked at again stays shared with the copies
+    folder = asked_for()
+    if folder is not None:
+        become_runner(folder)
 
 
 def restore_environment() -> None:
@@ -33,6 +46,46 @@ def restore_environment() -> None:
     os.environ.pop("PYTHONPATH", None)
     if OWN_PATH in os.environ:
         os.environ["PYTHONPATH"] = os.environ.pop(OWN_PATH)
+
+
+def asked_for() -> str | None:
+    """Forks for each folder that is asked for; returns it in the copy, and None when the relay has gone."""
+    with socket.socket(fileno=os.dup(0)) as relay, relay.makefile("r") as requests:
+        for line in requests:
+            try:
+                pid = os.fork()
+            except OSError as error:
+                relay.sendall(f"{json.dumps(str(error))}\n".encode())
+                continue
+            if pid == 0:
+                return str(json.loads(line))
+            relay.sendall(f"{pid}\n".encode())
+    return None
+
+
+def become_runner(folder: str) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    log = os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for wanted, stream in ((null, 0), (log, 1), (log, 2)):
+        os.dup2(wanted, stream)
+    os.close(null)
+    os.close(log)
+    show_in_process_list(folder)
+    withhold(Path(folder).parents[1])
+    adopt_orphans()
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    asyncio.run(Server(Path(folder)).run())
+
+
+def show_in_process_list(folder: str) -> None:
+    """Puts the folder in the place of our last argument, which is as long (Linux)."""
+    with contextlib.suppress(OSError), open("/proc/self/stat", "rb") as file:
+        end = int(file.read().rpartition(b")")[2].split()[ARGUMENTS_END])
+        name, was = os.fsencode(folder), os.fsencode(sys.argv[1])
+        if len(name) == len(was) and ctypes.string_at(end - len(was) - 1, len(was)) == was:
+            ctypes.memmove(end - len(was) - 1, name, len(name))
 
 
 if __name__ == "__main__":

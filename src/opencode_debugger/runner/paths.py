@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+FORKS = "sess_--------"
+"""In the place of a session's id in the command line of the process that runners are copies of."""
 SOCKET = "rpc.sock"
 LOG = "runner.log"
 FINAL = "final.json"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import RelayError
-from ..processes import MARKER
+from ..processes import marker_of
 from . import symbols
 from .interpreter import OLDEST
 from .launch import debugpy_folder
@@ -78,7 +78,7 @@ def _state_problem(status: str, native: bool) -> Problem | None:
     if state in ("Z", "X"):
         return Problem("it has ended already", _listed(native))
     tracer = int(_found(_TRACER, status) or 0)
-    session = session_of(tracer) if tracer else None
+    session = marker_of(tracer) if tracer else None
     if session:
         advice = f"Use that session, or let the program go first: POST /api/v1/sessions/{session}/detach"
         return Problem(f"session {session} debugs it already", advice)
@@ -207,17 +207,6 @@ def is_own(argv: list[str]) -> bool:
         return after[0] in ("opencode_debugger", "opencode_debugger.runner")
     names = {os.path.basename(word) for word in argv[:2]}
     return bool(names & {"opencode-debugger", "ocdb"}) and "serve" in argv
-
-
-def session_of(pid: int) -> str | None:
-    """The session that started it, whether as its program or further down."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            variables = file.read().split(b"\0")
-    except OSError:
-        return None
-    prefix = MARKER.encode() + b"="
-    return next((found[len(prefix) :].decode() for found in variables if found.startswith(prefix)), None)
 
 
 def ptrace_scope() -> int:
