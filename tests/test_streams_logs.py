@@ -262,7 +262,7 @@ def test_streams_are_told_that_the_relay_stops_and_do_not_keep_it(tmp_path: Path
         assert busy.get("/output", limit=1, timeout=20)["entries"]
         began = time.monotonic()
         assert relay.stop() == 0
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
         assert [each.closed() for each in sockets] == [(1001, "SHUTTING_DOWN")] * 3
     log = relay.log.read_text()
     assert "Traceback" not in log

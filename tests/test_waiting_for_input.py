@@ -113,7 +113,7 @@ def test_a_step_over_a_question_ends_when_it_is_asked_and_goes_on_when_answered(
     session.launch(path, stop_on_entry=True)
     started = time.monotonic()
     asked = session.step()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     assert (asked["status"], asked["waiting_for_input"]) == ("running", {"prompt": "x? "})
     assert "timed_out" not in asked
     stop = session.post("/stdin", {"input": "5\n", "wait": 10})
@@ -153,7 +153,7 @@ def test_a_wait_that_begins_while_it_waits_ends_at_once(session: Session) -> Non
     for _ in range(3):
         started = time.monotonic()
         asked = session.get("/report", wait=20)
-        assert (asked["waiting_for_input"], time.monotonic() - started < 5) == ({"prompt": "name? "}, True)
+        assert (asked["waiting_for_input"], time.monotonic() - started < 15) == ({"prompt": "name? "}, True)
     assert len(session.events("input_requested")) == 1
 
 

@@ -89,7 +89,7 @@ def check_interrupting():
     threading.Timer(0.2, evaluate.interrupt, [threading.get_ident()]).start()
     started = time.monotonic()
     assert run("time.sleep(30)", **namespace) == {"timed_out": True}
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     results = []
     text = "while True: time.sleep(0.001)"
     thread = threading.Thread(target=lambda: results.append(run(text, **namespace)))

@@ -140,7 +140,7 @@ def test_a_sleeping_evaluation_on_the_main_thread_is_interrupted() -> None:
     threading.Timer(0.1, interrupt, [threading.get_ident()]).start()
     started = time.monotonic()
     assert run("time.sleep(30)", time=time) == TIMED_OUT
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     assert signal.getsignal(signal.SIGINT) is previous
 
 

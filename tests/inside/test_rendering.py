@@ -172,7 +172,7 @@ def test_a_slow_repr_is_interrupted_once_and_then_none_is_called() -> None:
     started = time.monotonic()
     with guard():
         text, _ = render([hostile.SleepingRepr(), hostile.SleepingRepr(), hostile.RaisingRepr(), 7], 500, None)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     assert text.count("(repr timed out)>") == 1 and "raised" not in text and text.endswith(", 7]")
     assert hostile.SleepingRepr.calls == 1
 
