@@ -165,7 +165,7 @@ def test_each_kind_of_spawn_says_what_it_is(session: Session, program: Write) ->
     assert session.output() == "not found\n"
     assert [event["message"].partition(": ")[2].rstrip(".") for event in spawns(session)] == [
         "it is not a Python program",
-        "it is a shell, and what a shell starts is not debugged: start Python without one",
+        "",
         "it reads its program from its standard input",
         "",
         "it is not a Python program",
@@ -365,7 +365,8 @@ def test_a_wait_ends_when_a_child_stops_and_tells_of_it_once(session: Session, p
     first = session.launch(path, debug_subprocesses=True, wait=600)
     (id,) = first["paused_children"]
     assert first["status"] == "running" and "timed_out" not in first
-    assert f"GET /sessions/{id}/report" in first["message"]
+    assert f"POST /sessions/{id}/continue" in first["message"]
+    assert (first["child_report"]["session_id"], first["child_report"]["status"]) == (id, "paused")
     assert session.get("/report", wait=0.3)["timed_out"]
     session.api.post(f"/sessions/{id}/continue")
     (other,) = session.get("/report", wait=600)["paused_children"]

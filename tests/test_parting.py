@@ -70,6 +70,9 @@ def test_a_program_that_was_let_go_outlives_its_session(api: Api, counting: Path
         pid = session.launch(counting, cwd=str(counting.parent), wait=False)["pid"]
         session.wait_for_output("count 3 ")
         session.post("/detach")
+        assert "was let go" in refusal(409, "INVALID_SESSION_STATE", session.launch, counting).message
+        gone = session.delete()
+        assert (gone["detached"], gone["final_status"], gone["pid"]) == (True, "detached", pid)
     refusal(404, "SESSION_NOT_FOUND", session.get)
     time.sleep(1.0)  # it writes 100 KB in this time: more than a pipe holds
     assert runs(pid)
@@ -304,6 +307,20 @@ def test_a_breakpoint_by_text_follows_its_text_through_an_edit(session: Session,
     assert session.post("/restart", {"wait": 30})["status"] == "terminated"
     (row,) = session.get("/breakpoints")["breakpoints"]
     assert (row["line"], row["verified"], row.get("text")) == (5, False, None)
+
+
+def test_deleting_a_session_says_what_became_of_its_program(api: Api, program: Write) -> None:
+    script = program("import sys; print('ready', flush=True); sys.stdin.read()")
+    with running(script) as target:
+        session = api.session()
+        attach(session, target)
+        gone = session.delete()
+        assert (gone["detached"], gone["final_status"], gone["pid"]) == (True, "detached", target.pid)
+        assert runs(target.pid)
+    with api.session() as session:
+        session.launch(script, wait=False)
+        gone = session.delete()
+        assert (gone["detached"], gone["final_status"]) == (False, "terminated")
 
 
 def test_an_attached_program_cannot_be_launched_again(session: Session, program: Write) -> None:

@@ -32,6 +32,7 @@ def test_a_plain_program_is_described(api: Api, program: Write, tmp_path: Path) 
         target.says()
         found = listed(api)[target.pid]
         assert found["name"] == "täglich server.py"
+        assert found["ppid"] == os.getpid()
         assert found["command"] == f"{sys.executable} {script} --port 8000"
         assert found["interpreter"] == os.path.realpath(sys.executable)
         assert found["python_version"] == f"{sys.version_info[0]}.{sys.version_info[1]}"

@@ -96,7 +96,8 @@ def test_code_that_runs_inside_any_interpreter_has_no_syntax_newer_than_3_8() ->
     adapters = ROOT / "src/opencode_debugger/adapters"
     scripts = ("lines", "injected", "debugpy_launcher", "child_debugpy_launcher")
     python, native = adapters / "debugpy", adapters / "native"
-    checked = [*(python / "inside").rglob("*.py"), *(python / f"{name}.py" for name in scripts)]
+    checked = [path for folder in ("inside", "below") for path in (python / folder).rglob("*.py")]
+    checked += [python / f"{name}.py" for name in scripts]
     checked += [*(native / "gdb_inside").rglob("*.py"), native / "lldb_containers.py"]
     script = "import ast, sys; [ast.parse(open(p).read(), p, feature_version=(3, 8)) for p in sys.argv[1:]]"
     subprocess.run([sys.executable, "-c", script, *map(str, checked)], check=True)

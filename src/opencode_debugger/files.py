@@ -92,10 +92,10 @@ def _status(path: str) -> os.stat_result | None:
 _withheld: set[str] = set()
 
 
-def find_executable(name: str) -> str | None:
+def find_executable(name: str, path: str | None = None) -> str | None:
     """The absolute path of a program, given by a path or by its name on PATH. What an empty or relative entry of PATH
     finds depends on the working directory, where anybody may have put it."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    folders = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
     found = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
     return None if found is None else os.path.abspath(found)
 

@@ -16,7 +16,7 @@ class LaunchSpec:
     """A program to start, already checked and with absolute paths."""
 
     kind: str
-    """file, module or code of Python; program, which is native"""
+    """file, module or code of Python; program, which is native; command, which is neither"""
     target: str
     args: list[str]
     cwd: str
@@ -51,6 +51,8 @@ class LaunchSpec:
     """a native program writes each line at once, as on a terminal"""
     tunnel_only: bool = False
     """its debugger is left to whoever comes through the tunnel"""
+    command: list[str] = field(default_factory=list)
+    """of a command: how it is started, without its arguments"""
 
     @property
     def stdin(self) -> bytes:
@@ -222,8 +224,8 @@ class Debugger(Protocol):
     """what whoever debugs the program should know about it"""
     busy: str
     """why a pause may take its time"""
-    is_passed_on: bool
-    """whether the debugger is somebody else's, who comes through the tunnel"""
+    is_undebugged: bool
+    """whether no debugger of ours is at the program: what needs one is refused"""
 
     def refusal(self, capability: str) -> RelayError: ...
 
@@ -246,6 +248,7 @@ class Debugger(Protocol):
         stop_on: list[ExceptionRule],
         just_my_code: bool,
         stop_scope: str,
+        environment: dict[str, str],
     ) -> None: ...
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None: ...
     async def attach(self, spec: AttachSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None: ...

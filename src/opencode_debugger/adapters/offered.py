@@ -49,7 +49,7 @@ class Offered:
     """Base of adapters: each overrides what its debugger can do."""
 
     name = ""
-    is_passed_on = False
+    is_undebugged = False
     busy = "The debugger has not halted the program yet: one of them is busy. It pauses as soon as it can."
     """why a pause may take its time"""
     more: frozenset[str] = frozenset()

@@ -229,6 +229,12 @@ async def end_others(marker: str) -> None:
     await asyncio.to_thread(end_marked, marker)
 
 
+def parent_pid(pid: int) -> int | None:
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[1]) or None
+    return None
+
+
 def is_stopped(pid: int) -> bool:
     """By a signal such as SIGSTOP; one that a debugger holds does not count (Linux)."""
     return _state(pid) == b"T"

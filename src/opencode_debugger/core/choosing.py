@@ -7,7 +7,6 @@ import os
 
 from ..adapters.ez.source import is_ez
 from ..errors import RelayError, invalid_parameter
-from ..files import find_executable
 from .settings import Limits
 
 SERVERS = {"gdbserver": "gdb", "lldb-server": "lldb"}
@@ -15,39 +14,15 @@ SERVERS = {"gdbserver": "gdb", "lldb-server": "lldb"}
 NATIVE = ("gdb", "lldb")
 FILES = ("file", "program")
 """Kinds of launches whose target is a file."""
-ELF = b"\x7fELF"
-
-
-def is_native(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(ELF)) == ELF
-    except OSError:
-        return False
-
-
-def find_program(program: str, folder: str) -> str:
-    """A path, or the name of a command."""
-    path = os.path.normpath(os.path.join(folder, os.path.expanduser(program)))
-    if not os.path.isfile(path) and os.sep not in program:
-        path = find_executable(program) or path
-    if not os.path.isfile(path):
-        what = "is a directory, not a program" if os.path.isdir(path) else "does not exist"
-        advice = "Give the absolute path of the compiled program, or set cwd"
-        raise RelayError(
-            "LAUNCH_SCRIPT_NOT_FOUND", f"Program {path} {what}", script=program, path=path, suggestion=advice
-        )
-    if not is_native(path) and not is_ez(path):
-        message = f"{path} is not a native executable (an ELF file)"
-        advice = "Launch Python files with `script`; of a shell script, launch what it runs"
-        raise invalid_parameter("program", program, message, advice)
-    return path
-
-
 def adapter_for_launch(adapter: str | None, server: str | None, kind: str, target: str, limits: Limits) -> str:
     adapter = _with_server(adapter, server)
     if adapter == "ez" or (adapter is None and kind in FILES and is_ez(target)):
         return "ez"
+    if kind == "command":
+        if adapter in NATIVE:
+            message = f"{adapter} debugs native programs, and {target} is a script"
+            raise invalid_parameter("adapter", adapter, message, "Leave adapter and debugger out")
+        return "none"
     if kind == "program":
         if adapter == "debugpy":
             message = "debugpy debugs Python, and this is a native program"
@@ -55,7 +30,7 @@ def adapter_for_launch(adapter: str | None, server: str | None, kind: str, targe
         return adapter or default_native(limits)
     if adapter in NATIVE:
         message = f"{adapter} debugs native programs, and this is Python"
-        advice = "Leave adapter and debugger out; to debug the interpreter itself, give its path as `program`"
+        advice = "Leave adapter and debugger out; to debug the interpreter itself, give its path as `program` as well"
         raise invalid_parameter("adapter", adapter, message, advice)
     return "debugpy"
 

@@ -100,7 +100,7 @@ class Debuggee:
             self.elder.touch()
 
     def require(self, operation: str) -> None:
-        if self.adapter is not None and self.adapter.is_passed_on and needs_debugger(operation):
+        if self.adapter is not None and self.adapter.is_undebugged and needs_debugger(operation):
             raise self.adapter.refusal(operation)
         require(operation, self.state, is_let_go=self.end is not None and self.end.reason == DETACHED)
 

@@ -33,6 +33,10 @@ def make_adapter(name: str, config: Config, listener: Listener, spell: Callable[
             from ..adapters.passed_on.python import PythonPassedOn
 
             return PythonPassedOn(id, config.folder, listener, timeouts[1])
+        case "none":
+            from ..adapters.debugpy.only_children import OnlyChildrenAdapter
+
+            return OnlyChildrenAdapter(id, config.folder, config.interpreter, listener, *timeouts, config.asks_early)
     adapter = DebugpyAdapter(id, config.folder, config.interpreter, listener, *timeouts, config.asks_early)
     adapter.spell = spell
     return adapter

@@ -27,8 +27,8 @@ STILL_RUNNING = (
     "POST /sessions/{id}/pause says where it is."
 )
 CHILD_PAUSED = (
-    "A process that it started is paused, and it may be waiting for that one: GET /sessions/%s/report shows it, "
-    "POST /sessions/%s/continue lets it run."
+    "A process that it started is paused (child_report), and it may be waiting for that one: POST "
+    "/sessions/%s/continue lets it run."
 )
 NO_NEWLINE = "What was sent does not end with a newline: the program may be waiting for the rest of its line"
 Wait = float | bool | None
@@ -240,7 +240,8 @@ class Execution:
         if timed_out:
             answer["timed_out"] = True
         if seconds and (children := answer.get("paused_children")):
-            answer["message"] = CHILD_PAUSED % (children[0], children[0])
+            answer["message"] = CHILD_PAUSED % children[0]
+            answer["child_report"] = await self._reporter.child_report(answer, fields, budget)
         elif timed_out and answer["status"] == State.RUNNING and "waiting_for_input" not in answer:
             answer["message"] = STILL_RUNNING
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:

@@ -13,8 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.base import Arrival
+from ..adapters.processes import parent_pid
 from ..adapters.watched import Watched
 from ..errors import RelayError
+from .missed import FREE, HANDED_DOWN
 from .state import ENDED, State
 from .stops import Stop
 
@@ -30,6 +32,8 @@ CALL = 60.0
 KEPT = 100
 """Children that ended and can still be looked at; beyond that the oldest go."""
 RECENT = 60.0
+DEEPEST = 100
+"""processes one above the other that are looked at for one that is debugged"""
 
 NOT_ENABLED = "Subprocess spawned but not attached. Enable debug_subprocesses for child debugging."
 
@@ -54,6 +58,8 @@ class Family:
         """by child: the stop that a report of its parent has told of"""
         self._with_free: set[str] = set()
         """sessions whose program started processes that would be debugged if it had been asked for"""
+        self._with_others: set[str] = set()
+        """sessions whose program started others, such as shells, that are not debugged but may start Python"""
         self._with_hits: set[str] = set()
         """sessions of which a child that is forgotten by now stood at a breakpoint"""
 
@@ -112,6 +118,8 @@ class Family:
             message = f"Subprocess spawned but not attached: {why_not}." if why_not else NOT_ENABLED
             if not why_not:
                 self._with_free.add(parent.id)
+            elif notice.get("through"):
+                self._with_others.add(parent.id)
             self._announce(parent, pid, command, None, message)
         elif pid not in self._expected and time.monotonic() - self._called.get(pid, -math.inf) > RECENT:
             self._expected[pid] = asyncio.get_running_loop().create_future()
@@ -175,6 +183,7 @@ class Family:
             await child.starting.join(arrival, about, parent.starting)
         except BaseException:
             child.placement.close()
+            child.starting.tunnel.close()
             raise
         self.members[child.id] = child
         self._parents[child.id] = parent.id
@@ -185,23 +194,30 @@ class Family:
         self._forget_the_oldest()
 
     def paused_children(self, session: Session) -> list[str]:
-        """Children of a session, and theirs, that stand at a stop: to be told, as they are from then on."""
-        paused = self._paused(session)
+        """Children of a session, and theirs, that stand at a stop, the news first: from then on they are told."""
+        paused = sorted(self._paused(session), key=lambda child: not self._is_news(child))
         self._told.update({child.id: child.debuggee.stop for child in paused})
         return [child.id for child in paused]
 
     def has_news(self, session: Session) -> bool:
         """Whether one of them stands at a stop that nobody was told of."""
-        stops = ((child.id, child.debuggee.stop) for child in self._paused(session))
-        return any(stop and not stop.is_told and self._told.get(id) is not stop for id, stop in stops)
+        return any(map(self._is_news, self._paused(session)))
+
+    def _is_news(self, child: Session) -> bool:
+        stop = child.debuggee.stop
+        return stop is not None and not stop.is_told and self._told.get(child.id) is not stop
 
     def _paused(self, session: Session) -> list[Session]:
         return [
             child for id, child in self.members.items() if child.state is State.PAUSED and self._descends(id, session)
         ]
 
-    def has_free_children(self, session: Session) -> bool:
-        return session.id in self._with_free
+    def about_children(self, session: Session) -> str:
+        """Why a breakpoint may not have been reached in a process that it started."""
+        is_other = session.adapter.name == "none"  # it is not debugged itself
+        if session.id in self._with_free or (is_other and not session.starting.debugs_children):
+            return FREE
+        return HANDED_DOWN if session.id in self._with_others or is_other else ""
 
     def have_hits(self, session: Session) -> bool:
         """Whether a breakpoint of the session was hit in one of the processes that it started."""
@@ -214,9 +230,14 @@ class Family:
         return parent is not None and (parent == session.id or self._descends(parent, session))
 
     def _parent_of(self, about: dict[str, Any]) -> Session:
-        """The session of the process that started it, or the program's if that is not debugged."""
+        """The session of the nearest process above it that is debugged: between them may be a shell."""
         by_pid = {pid: id for id, pid in self._pids.items() if self.members[id].state not in ENDED}
-        return self.members[by_pid.get(about["ppid"], self.root.id)]
+        above: int | None = about["ppid"]
+        for _ in range(DEEPEST):
+            if above is None or above in by_pid:
+                break
+            above = parent_pid(above)
+        return self.members[by_pid.get(above or 0, self.root.id)]
 
     def _new_session(self, parent: Session, about: dict[str, Any]) -> Session:
         from .session import Session
@@ -271,6 +292,7 @@ class Family:
         self._told.pop(child.id, None)
         self._with_hits.discard(child.id)
         self._with_free.discard(child.id)
+        self._with_others.discard(child.id)
         child.placement.close()
         self.on_change("child_gone", {"session_id": child.id})
 

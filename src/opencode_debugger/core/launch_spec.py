@@ -9,8 +9,9 @@ from ..adapters.base import LaunchSpec
 from ..adapters.debugpy.environments import ACTIVATED, activation, import_paths
 from ..adapters.stdin import LONGEST_QUEUE
 from ..errors import RelayError, invalid_parameter
-from .choosing import adapter_for_launch, find_program, is_native
-from .choosing_python import choose_python, project_folder
+from .choosing import NATIVE, adapter_for_launch
+from .choosing_python import Chosen, choose_python, project_folder
+from .programs import PYTHON_FILES, Found, find_program, is_native, of_script, search_path
 from .settings import Config
 
 
@@ -28,7 +29,7 @@ def launch_spec(
     python_path: str | None = None,
     just_my_code: bool = False,
     stop_scope: str | None = None,
-    debug_subprocesses: bool = False,
+    debug_subprocesses: bool | None = None,
     stdin_inputs: list[str] | None = None,
     stdin_eof: bool = False,
     venv: str | None = None,
@@ -41,33 +42,41 @@ def launch_spec(
     line_buffered: bool = True,
 ) -> LaunchSpec:
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
+    env, args, adapter = env or {}, args or [], adapter or config.adapter
     if program is not None:
-        target = find_program(program, folder)
-        kind = "program" if is_native(target) else "file"
+        named = project_folder(config, folder if cwd else None, None)
+        search = search_path(choose_python(config, folder, python_path, venv, named), env)
+        wants_native = adapter in NATIVE or bool(debugger or core or tunnel_only)
+        found = find_program(program, args, folder, search, wants_native, debug_subprocesses)
     elif script is not None:
-        target = _find_script(script, folder)
-        kind = "program" if is_native(target) else "file"
+        found = _of_script(_find_script(script, folder), args, adapter)
+    elif module is not None:
+        found = Found("module", module, args)
     else:
-        kind, target = ("module", module) if module is not None else ("code", code or "")
-    debugger_name = adapter_for_launch(adapter or config.adapter, debugger, kind, target, config.limits)
-    is_python = kind != "program" and debugger_name == "debugpy"
-    project = project_folder(config, folder if cwd else None, target if kind == "file" else None)
+        found = Found("code", code or "", args)
+    kind = found.kind
+    debugger_name = adapter_for_launch(adapter, debugger, kind, found.target, config.limits)
+    is_python = debugger_name in ("debugpy", "none")
+    has_place = kind in ("file", "command") and (script is not None or os.sep in (program or ""))
+    project = project_folder(config, folder if cwd else None, found.target if has_place else None)
     chosen = choose_python(config, folder, python_path, venv, project if is_python else None)
-    env = env or {}
+    if found.interpreter is not None and python_path is None and venv is None:
+        chosen = Chosen(found.interpreter, chosen.environment, found.reason)
     spec = LaunchSpec(
         kind=kind,
-        target=target,
-        args=args or [],
+        target=found.target,
+        args=found.args,
+        command=found.command,
         cwd=folder,
         env=env,
         interpreter=chosen.interpreter,
-        interpreter_reason=chosen.reason if is_python else "",
+        interpreter_reason=chosen.reason if debugger_name == "debugpy" else "",
         project=project,
-        interpreter_args=python_args or [],
+        interpreter_args=[*found.interpreter_args, *(python_args or [])],
         stop_on_entry=config.stop_on_entry if stop_on_entry is None else stop_on_entry,
         just_my_code=just_my_code,
         stop_scope=stop_scope or config.stop_scope,
-        debug_subprocesses=debug_subprocesses,
+        debug_subprocesses=kind == "command" if debug_subprocesses is None else debug_subprocesses,
         stdin_inputs=stdin_inputs or [],
         stdin_eof=stdin_eof,
         added=_variables(
@@ -88,6 +97,9 @@ def launch_spec(
         pass  # its adapter says what it cannot do
     elif kind == "program":
         _check_native(spec)
+    elif kind == "command" and tunnel_only:
+        message = f"{spec.target} is no program that a debugger could be left with"
+        raise invalid_parameter("tunnel_only", "true", message, "Launch it without tunnel_only")
     elif core is not None:
         raise invalid_parameter("core", core, "A core file goes with a native program", "Give the program as well")
     if len(spec.stdin) > LONGEST_QUEUE:
@@ -96,6 +108,17 @@ def launch_spec(
             "stdin_inputs", spec.stdin_inputs[0], message, "Send the rest with POST /sessions/{id}/stdin"
         )
     return spec
+
+
+def _of_script(path: str, args: list[str], adapter: str | None) -> Found:
+    """Python runs it, unless its first line names something else."""
+    if is_native(path):
+        return Found("program", path, args)
+    if adapter is None and not path.endswith(PYTHON_FILES):
+        found = of_script(path, args, os.environ.get("PATH", ""))
+        if found is not None and found.kind == "command":
+            return found
+    return Found("file", path, args)
 
 
 def _check_native(spec: LaunchSpec) -> None:

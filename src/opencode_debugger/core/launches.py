@@ -28,10 +28,12 @@ class Launches:
         """Without a program: the remembered launch, with what is given here instead of what it had."""
         self._debuggee.require("launch")
         before, self.remembered = self.remembered, self._complete(wishes)
+        end = self._debuggee.end
         try:
             return await self._starting.launch(wait=wait, fields=fields, budget=budget, **self.remembered)
         except BaseException:
-            if self._debuggee.state is State.CREATED:
+            came_to_nothing = self._debuggee.state is State.CREATED or (end and self._debuggee.end is end)
+            if came_to_nothing:
                 self.remembered = before
             raise
 

@@ -6,16 +6,17 @@ from .breakpoints import Breakpoint
 
 SHOWN = 3
 FREE = ". Processes that it started were not debugged: launch with debug_subprocesses to stop in them too"
+HANDED_DOWN = ". Python programs that are started with a PYTHONPATH of their own, or with -I, -E or -S, run freely"
 
 
-def missed(breakpoints: list[Breakpoint], has_free_children: bool) -> str | None:
+def missed(breakpoints: list[Breakpoint], about_children: str) -> str | None:
     waiting = [bp for bp in breakpoints if bp.enabled and not bp.log_message]
     if not waiting or any(bp.hits for bp in waiting):
         return None
     told = [_told(bp) for bp in waiting[:SHOWN]]
     if len(waiting) > SHOWN:
         told.append(f"{len(waiting) - SHOWN} more, see GET /sessions/{{id}}/breakpoints")
-    return f"These breakpoints did not stop the program: {'; '.join(told)}{FREE if has_free_children else ''}"
+    return f"These breakpoints did not stop the program: {'; '.join(told)}{about_children}"
 
 
 def _told(bp: Breakpoint) -> str:

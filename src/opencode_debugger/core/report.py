@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -36,6 +36,8 @@ FEWEST = {"stack": 2, "source": 3, "locals": 4}
 NAME = re.compile(r"[^\W\d]\w*")
 FRAME = re.compile(r'  File "([^"]*)", line ')
 CHILDREN = 20
+LEAST_BUDGET = 200
+"""characters for the report of a child, however much the parent has to say"""
 
 
 class Reporter:
@@ -53,11 +55,13 @@ class Reporter:
         self._last: dict[int, tuple[Any, dict[str, str]]] = {}
         """by thread: where the last report of it was, and its locals"""
         self.paused_children: Callable[[], list[str]] = list
-        """sessions of children that stand at a stop, for whom the program may be waiting"""
+        """sessions of children that stand at a stop, for whom the program may be waiting; what is new comes first"""
+        self.report_of: Callable[[str, list[str] | None, int], Awaitable[dict[str, Any]]] = _nothing
+        """the report of one of them, by its session"""
         self.about_missing: Callable[[str], str | None] = lambda module: None
         """where a module was looked for that the program has not found"""
-        self.has_free_children: Callable[[], bool] = bool
-        """whether it started processes that nobody debugs"""
+        self.about_children: Callable[[], str] = str
+        """what to know of processes that it started, if its breakpoints were not reached"""
         self.children_have_hits: Callable[[], bool] = bool
         """whether its breakpoints were hit in processes that it started"""
 
@@ -96,6 +100,13 @@ class Reporter:
         """Those for whom the program may be waiting, if there are any."""
         paused = self.paused_children()
         return {"paused_children": paused[:CHILDREN]} if paused else {}
+
+    async def child_report(
+        self, answer: dict[str, Any], fields: list[str] | None, budget: int | None
+    ) -> dict[str, Any]:
+        """Of the first child that the answer names, in the room that the answer leaves."""
+        left = (budget or self._default_budget) - len(msgspec.json.encode(answer))
+        return await self.report_of(answer["paused_children"][0], fields, max(left, LEAST_BUDGET))
 
     async def _stopped(self, stop: Stop, wanted: frozenset[str], budget: int, index: int) -> dict[str, Any]:
         place = location(stop.frames[index]) if stop.frames else None
@@ -204,7 +215,7 @@ class Reporter:
             report["signal"] = status.signal
         notes = [self._missing_at_end(end)]
         if end.reason == "exited" and not self.children_have_hits():
-            notes.append(missed(self._debuggee.breakpoints.all(), self.has_free_children()))
+            notes.append(missed(self._debuggee.breakpoints.all(), self.about_children()))
         if any(notes):
             report["note"] = ". ".join(filter(None, notes))
         return report
@@ -245,6 +256,10 @@ class Reporter:
             report["output"] = shown
         if texts or skipped:
             _omit(report, f"{len(texts) + skipped} earlier output entries", GET["output"])
+
+
+async def _nothing(session_id: str, fields: list[str] | None, budget: int) -> dict[str, Any]:
+    return {}
 
 
 def _add_returned(report: dict[str, Any], stop: Stop, answer: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ from .settings import Config
 from .spelling import Spelling
 from .starting import RESTARTED, Starting
 from .state import LIVE, State
-from .stops import End, how_it_ended
+from .stops import DETACHED, End, how_it_ended
 from .travel import Travel
 from .watches import Watches
 
@@ -80,8 +80,9 @@ class Session:
         self.debuggee.on_ended = self._ended
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
+        reporter.report_of = lambda id, fields, budget: self.family.find(id).execution.report(None, fields, budget)
         self.input.child_has_stopped = lambda: self.family.has_news(self)
-        reporter.has_free_children = lambda: self.family.has_free_children(self)
+        reporter.about_children = lambda: self.family.about_children(self)
         reporter.about_missing = lambda module: self.starting.about_missing(module)
         reporter.children_have_hits = lambda: self.family.have_hits(self)
 
@@ -313,22 +314,31 @@ class Session:
         return timeout or self.config.limits.evaluate_timeout_seconds
 
     async def end(self, reason: str, force: bool = False, grace: float = GRACE) -> dict[str, Any]:
-        """Ends the program and everything that it started."""
+        """Ends the program and everything that it started; one that was attached to, or let go, runs on."""
+        runs_on, pid = self._is_not_ours_to_end(), self.adapter.pid
         self.placement.close()
         self.debuggee.ending = reason
         self.family.ending(self, reason)
         with contextlib.suppress(RelayError):
             await self.adapter.end(0 if force else grace)
         if self.state in LIVE:
-            self.debuggee.finish(End(None, reason))
+            self.debuggee.finish(End(None, DETACHED if runs_on else reason))
         await self.starting.tunnel.closed()
         return {
             "session_id": self.id,
             "deleted": True,
-            "final_status": str(State.TERMINATED),
+            "detached": runs_on,
+            **({"pid": pid} if runs_on else {}),
+            "final_status": DETACHED if runs_on else str(State.TERMINATED),
             "exit_code": how_it_ended(self.debuggee.end)["exit_code"],
             "runtime_seconds": self._runtime(),
         }
+
+    def _is_not_ours_to_end(self) -> bool:
+        end = self.debuggee.end
+        if end is not None:
+            return end.reason == DETACHED and end.status is None
+        return self.starting.attached and self.state in LIVE
 
     def _ended(self, end: End) -> None:
         """Whoever came through the tunnel stays while the same program is started again."""

@@ -12,13 +12,14 @@ from ..adapters.base import Adapter, Arrival, AttachSpec, LaunchSpec
 from ..adapters.switch import Switch
 from ..errors import RelayError
 from ..files import find_executable
-from .choosing import adapter_for_attach, find_program
+from .choosing import adapter_for_attach
 from .choosing_python import about_missing
 from .debuggee import Debuggee
 from .ending import GRACE
 from .execution import Execution, Wait
 from .launch_spec import launch_spec
 from .placement import Placement
+from .programs import find_native
 from .report import check_fields, is_longer
 from .run import Run
 from .settings import Config
@@ -56,6 +57,7 @@ class Starting:
         self.program: dict[str, Any] | None = None
         self.started_at: float | None = None
         self._just_my_code = False
+        self.debugs_children = False
         self._project: str | None = None
         """where environments of the program's project may be"""
         self.attached = False
@@ -74,10 +76,13 @@ class Starting:
         check_fields(fields)
         self._debuggee.require("launch")
         spec, stop_on_exception = self._understand(**wishes)
+        async with self._restarting:
+            self._debuggee.require("launch")
+            previous = self._debuggee.end
+            run = await self._begin_launch(previous)
         self.learn(spec.cwd)
         if spec.kind == "file":
             self.learn(os.path.dirname(spec.target))
-        run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = spec.stop_scope
         self._switch.use(_adapter_of(spec))
         try:
@@ -85,9 +90,21 @@ class Starting:
             await self._judge_lines(spec)
             await self._start(spec, stop_on_exception)
         except BaseException as error:
-            await self._undo(error)
+            await self._undo(error, previous)
             raise
-        return await self._launch_answer(spec, run, wait, fields, budget)
+        self.attached = False
+        answer = await self._launch_answer(spec, run, wait, fields, budget)
+        return {**answer, "previous": previous.summary()} if previous else answer
+
+    async def _begin_launch(self, previous: End | None) -> Run:
+        """In a session whose program has ended, what is left of that goes first."""
+        if previous is None:
+            return self._debuggee.begin_run(State.LAUNCHING)
+        if previous.reason == DETACHED:
+            raise let_go("launch", self._debuggee.state)
+        await (self._adapter.end(GRACE) if self.attached else self._adapter.terminate(GRACE))
+        await self._placement.look_again()
+        return self._debuggee.begin_again(previous)
 
     def _understand(
         self, stop_on_exception: bool | str | None = None, console: str = "internalConsole", **wishes: Any
@@ -107,6 +124,7 @@ class Starting:
         await self._placement.verify_pending()
         self.started_at = time.monotonic()
         self._just_my_code, self._project = spec.just_my_code, spec.project
+        self.debugs_children = spec.debug_subprocesses
         async with self._placement.changing:
             self._debuggee.adapter = self._adapter
             self._placement.begin()
@@ -118,7 +136,7 @@ class Starting:
     async def _launch_answer(
         self, spec: LaunchSpec, run: Run, wait: Wait, fields: list[str] | None, budget: int | None
     ) -> dict[str, Any]:
-        key = {"file": "script"}.get(spec.kind, spec.kind)
+        key = {"file": "script", "command": "program"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
         if spec.interpreter_reason:
             interpreter = find_executable(spec.interpreter) or spec.interpreter
@@ -177,12 +195,7 @@ class Starting:
     def _require_launched(self, wishes: dict[str, Any] | None) -> dict[str, Any]:
         end = self._debuggee.end
         if end is not None and end.reason == DETACHED:
-            raise RelayError(
-                "INVALID_SESSION_STATE",
-                "Cannot restart: the program was let go and is not this session's any more",
-                current_state=str(self._debuggee.state),
-                suggestion="Create another session with POST /sessions and launch there",
-            )
+            raise let_go("restart", self._debuggee.state)
         if wishes is None or self.attached:
             raise RelayError(
                 "NOT_SUPPORTED",
@@ -226,7 +239,7 @@ class Starting:
             stop_scope=scope,
             gdb_path=gdb,
             server=debugger,
-            program=find_program(program, self._config.project_root or os.getcwd()) if program else None,
+            program=find_native(program, self._config.project_root or os.getcwd()) if program else None,
         )
         self._switch.use(adapter_for_attach(adapter or self._config.adapter, debugger, pid, self._config.limits))
         run = self._debuggee.begin_run(State.LAUNCHING)
@@ -263,8 +276,8 @@ class Starting:
             groups = self._debuggee.breakpoints.for_debugger()
             stop_on = self._debuggee.exceptions.for_debugger()
             scope = self._debuggee.stop_scope
-            await self._adapter.join(arrival, about["pid"], groups, stop_on, self._just_my_code, scope)
-            await self.tunnel.open()
+            environment = await self.tunnel.open()
+            await self._adapter.join(arrival, about["pid"], groups, stop_on, self._just_my_code, scope, environment)
             self._debuggee.started()
 
     async def _undo(self, error: BaseException, previous: End | None = None) -> None:
@@ -278,6 +291,15 @@ class Starting:
             log = self._debuggee.log
             _, entries, _ = log.output_since(max(0, log.output_end - LAST_WORDS), LAST_WORDS)
             error.details["output"] = "".join(entry.body[1] for entry in entries)[-2000:]
+
+
+def let_go(operation: str, state: State) -> RelayError:
+    return RelayError(
+        "INVALID_SESSION_STATE",
+        f"Cannot {operation}: the program was let go and is not this session's any more",
+        current_state=str(state),
+        suggestion="Create another session with POST /sessions and launch there",
+    )
 
 
 def program_of(about: dict[str, Any], parents: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ ONLY_RUNNING = frozenset({State.RUNNING})
 ONLY_PAUSED = frozenset({State.PAUSED})
 
 ALLOWED: dict[str, frozenset[State]] = {
-    "launch": ONLY_CREATED,
+    "launch": ONLY_CREATED | {State.TERMINATED},
     "attach": ONLY_CREATED,
     "restart": LIVE | {State.TERMINATED},
     "detach": LIVE,
@@ -90,15 +90,17 @@ ADVICE: dict[State, str] = {
     State.LAUNCHING: "The program is starting: call GET /sessions/{id}/report?wait=30 to wait for it",
     State.RUNNING: "Call POST /sessions/{id}/pause first or wait for a breakpoint",
     State.PAUSED: "The program is paused: continue or step it first",
-    State.TERMINATED: "The program has ended: read GET /sessions/{id}/output, or call POST /sessions/{id}/restart",
+    State.TERMINATED: "The program has ended: read GET /sessions/{id}/output, or call POST /sessions/{id}/restart, or "
+    "/launch",
     State.FAILED: "The session failed: read GET /sessions/{id}, then create a new session",
 }
 
 
+BEGINNINGS = ("launch", "attach")
 ONE_PROGRAM = (
-    "A session has one program: create another session for another one with POST /sessions, or POST "
-    "/sessions/{id}/clone, which takes the breakpoints along. What was launched here is run again by "
-    "POST /sessions/{id}/restart"
+    "A session has one program at a time. What was launched here is run again by POST /sessions/{id}/restart; another "
+    "one can be launched when it has ended (POST /sessions/{id}/terminate), or in another session: POST /sessions, or "
+    "POST /sessions/{id}/clone, which takes the breakpoints along"
 )
 LET_GO = (
     "The program was let go and is not this session's any more: attach to it in another session, "
@@ -125,7 +127,7 @@ def require(operation: str, state: State, is_let_go: bool = False) -> None:
     if allowed is None or state in allowed:
         return
     error = wrong_state(operation, state, allowed)
-    if is_let_go and allowed is not ONLY_CREATED:
+    if is_let_go and operation not in BEGINNINGS:
         error.details["suggestion"] = LET_GO
     raise error
 
@@ -137,5 +139,5 @@ def wrong_state(operation: str, state: State, allowed: frozenset[State]) -> Rela
         f"Cannot {SAID.get(operation, operation.replace('_', '-'))}: session is not {wanted}",
         current_state=str(state),
         required_state=wanted,
-        suggestion=ONE_PROGRAM if allowed is ONLY_CREATED else IN_STATE.get((operation, state), ADVICE[state]),
+        suggestion=ONE_PROGRAM if operation in BEGINNINGS else IN_STATE.get((operation, state), ADVICE[state]),
     )

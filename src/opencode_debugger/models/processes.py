@@ -7,6 +7,7 @@ from .documented import Described, Paged, doc
 
 class Process(Described):
     pid: int = doc("Process id.", 12345, ...)
+    ppid: int | None = doc("Process id of its parent.", 12300)
     name: str = doc("Script or module that it runs, else the interpreter.", "server.py", ...)
     command: str = doc("Command line, 1000 characters of it at most.", "python server.py --port 8000", ...)
     user: str = doc("Whose it is: always yours.", "dev", ...)

@@ -97,7 +97,9 @@ class LaunchRequest(WaitOptions):
 
     script: PathText | None = Field(None, description="Path of the Python script; of an ELF file, the same as program.")
     program: PathText | None = Field(
-        None, description="Path of a native executable (C, C++, Rust, …), or the name of a command."
+        None,
+        description="Path of a program, or the name of a command, and what that is: a native executable (C, C++, "
+        "Rust, …), a Python program such as pytest, or a script or command that starts Python programs, such as make.",
     )
     module: ShortText | None = Field(None, description="Module to run, as with python -m.")
     code: Expression | None = Field(None, description="Source text to run, as with python -c.")
@@ -128,10 +130,11 @@ class LaunchRequest(WaitOptions):
     )
     just_my_code: bool = Field(False, description="Leave libraries out of stacks and steps.")
     stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " The session's choice if left out.")
-    debug_subprocesses: bool = Field(
-        False,
+    debug_subprocesses: bool | None = Field(
+        None,
         description="Debug the Python processes that it starts or forks too: each becomes a session of its own, with "
-        "parent_session_id and the same breakpoints and watches.",
+        "parent_session_id and the same breakpoints and watches. False if left out, but true for a program that is "
+        "neither Python nor native (a shell script, make): it is not debugged itself.",
     )
     stdin_inputs: list[InputText] = Field(
         default=[],

@@ -143,7 +143,10 @@ class SessionConfig(Described):
 
 class Program(Described):
     script: str | None = doc("Script that runs.", "/home/dev/myproject/main.py")
-    program: str | None = doc("Native executable that runs.", "/home/dev/myproject/build/app")
+    program: str | None = doc(
+        "Native executable that runs, or what is neither native nor Python, such as a shell script.",
+        "/home/dev/myproject/build/app",
+    )
     module: str | None = doc("Module that runs.", "pytest")
     code: str | None = doc("Source text that runs.", "print(1)")
     args: list[str] = doc("Its command-line arguments.", ["--verbose"])
@@ -156,7 +159,9 @@ class Program(Described):
 
 
 class Debugger(Described):
-    adapter: str = doc("debugpy, gdb, lldb, gdbserver, lldb-server or ez.", "debugpy", ...)
+    adapter: str = doc(
+        "debugpy, gdb, lldb, gdbserver, lldb-server or ez; none if only what it starts is debugged.", "debugpy", ...
+    )
     capabilities: list[str] = doc("What it offers of what not every debugger does.", ["subprocesses", "tasks"], ...)
     uri: str | None = doc("Where the session's tunnel is while the program lives.", "tcp://127.0.0.1:40123")
     token: str | None = doc("Opens the tunnel; shown only here, and only to callers that may change the session.")
@@ -260,6 +265,11 @@ class SessionDeleted(Described):
     final_status: str | None = doc("State in which it ended.", "terminated")
     exit_code: int | None = doc("Exit code of its program.", 0)
     runtime_seconds: float | None = doc("How long its program ran.", 125.5)
+    detached: bool | None = doc(
+        "Whether its program runs on without a debugger: it was attached to, or let go before; false if it has ended.",
+        False,
+    )
+    pid: int | None = doc("Process id of a program that runs on.", 12345)
 
 
 class Parted(Described):

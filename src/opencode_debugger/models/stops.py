@@ -57,6 +57,9 @@ class StopReport(Described):
     paused_children: list[str] | None = doc(
         "Of a running program: sessions of children that stand at a stop. It may be waiting for them."
     )
+    child_report: StopReport | None = doc(
+        "With paused_children, of a call that waited: the report of the first, within the same fields and budget."
+    )
     message: str | None = doc(
         "More about a wait that ended too early, or about a thread that runs while others are halted."
     )
@@ -114,20 +117,20 @@ class Continued(StopReport):
     continued: bool | None = doc("True: execution was resumed.", True)
 
 
-class Launched(StopReport):
-    pid: int | None = doc("Process id of the program.", 12345)
-    program: Program | None = doc("What was launched.")
-
-
 class PreviousRun(Described):
     exit_code: int | None = doc("Exit code of the program that ran before.", -15)
     signal: str | None = doc("Signal that ended it.", "SIGTERM")
     reason: str | None = doc("How it ended.", "restarted")
 
 
+class Launched(StopReport):
+    pid: int | None = doc("Process id of the program.", 12345)
+    program: Program | None = doc("What was launched.")
+    previous: PreviousRun | None = doc("How the program ended that ran in this session before, if one did.")
+
+
 class Restarted(Launched):
     restarted: bool = doc("Always true.", True, ...)
-    previous: PreviousRun | None = doc("How the program before it ended.")
 
 
 class InputSent(StopReport):

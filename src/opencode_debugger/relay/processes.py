@@ -7,7 +7,7 @@ import pwd
 from typing import Any
 
 from ..adapters.debugpy import ports, target
-from ..adapters.processes import marker_of
+from ..adapters.processes import marker_of, parent_pid
 from ..core.events import timestamp
 from ..runner.paths import FORKS
 
@@ -31,6 +31,7 @@ def listed(sessions: dict[int, str], filter: str | None, kind: str = "python") -
         found.append(
             {
                 "pid": pid,
+                "ppid": parent_pid(pid),
                 "name": _name(argv) if python else os.path.basename(argv[0])[:255],
                 "command": shown,
                 "user": user,

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.switch import is_native_source
-from ..core.choosing import is_native
 from ..core.launch_spec import launch_spec
+from ..core.programs import is_native
 from ..errors import RelayError
 from ..ez.protocol import CAPABILITIES, State
 from . import shapes

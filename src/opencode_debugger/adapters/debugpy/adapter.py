@@ -133,28 +133,26 @@ class DebugpyAdapter(Looking, Offered):
         await self._forget_last_program()
         async with CallBack(self._folder, self._new_channel) as callback:
             environment = launching.environment(spec, self._session_id, callback, self._first_reference)
-            self._first_reference += REFERENCES_PER_LAUNCH
-            try:
-                self._program = Program(
-                    launching.command(interpreter.path, spec),
-                    spec.cwd,
-                    environment,
-                    self._listener.on_output,
-                    self._exited,
-                )
-            except (OSError, ValueError) as error:
-                raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
-            self.pid = self._program.pid
-            self._program.is_outlived = self._is_outlived
-            self._listener.on_process(self.pid)
-            with contextlib.suppress(RelayError):  # one that has ended already tells more by its end
-                self._program.stdin.send(spec.stdin, spec.stdin_eof)
-            self._converse(await launching.connection(callback, self._program, self._launch_timeout))
+            program = self._begin_program(launching.command(interpreter.path, spec), spec, environment)
+            self._converse(await launching.connection(callback, program, self._launch_timeout))
             if spec.debug_subprocesses:
                 self._callback = callback
                 callback.stay_open(self._child_called)
         options = {"stopOnEntry": spec.stop_on_entry, **scope_options(spec.stop_scope)}
         await self._configure("launch", options, spec.just_my_code, breakpoints, stop_on)
+
+    def _begin_program(self, argv: list[str], spec: LaunchSpec, environment: dict[str, str]) -> Program:
+        self._first_reference += REFERENCES_PER_LAUNCH
+        try:
+            program = Program(argv, spec.cwd, environment, self._listener.on_output, self._exited)
+        except (OSError, ValueError) as error:
+            raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
+        self._program, self.pid = program, program.pid
+        program.is_outlived = self._is_outlived
+        self._listener.on_process(program.pid)
+        with contextlib.suppress(RelayError):  # one that has ended already tells more by its end
+            program.stdin.send(spec.stdin, spec.stdin_eof)
+        return program
 
     async def _forget_last_program(self) -> None:
         """What it left running is being ended, by the marker that the next one will carry too."""
@@ -313,14 +311,17 @@ class DebugpyAdapter(Looking, Offered):
         stop_on: list[ExceptionRule],
         just_my_code: bool,
         stop_scope: str,
+        environment: dict[str, str],
     ) -> None:
-        """The debugger of a child, which waits for us. If this fails it has to be let go."""
+        """The debugger of a child, which waits for us. If this fails it has to be let go. `environment` is what the
+        child finds in its own besides."""
         channel, self._elder, self.pid = arrival.channel, arrival.elder, pid
         channel.on_event = lambda event: self._event(channel, event)
         talk, heard = self._converse(channel)
         self._elder._young.add(self)
         self._child = Child(pid, talk, heard, self._listener, self._left)
         try:
+            await self._aside("set_environment", variables=environment)
             await self._configure("launch", scope_options(stop_scope), just_my_code, breakpoints, stop_on)
         except BaseException:
             self._child.forget()

@@ -7,11 +7,12 @@ import contextlib
 import os
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 from ...dap.channel import Channel
 from ...errors import RelayError
-from ...files import socket_address
+from ...files import socket_address, write_file
 from ..peers import ROOT, peer_uid
 
 INTRODUCTION = 10.0
@@ -40,6 +41,8 @@ class CallBack:
         self._admits: dict[str, Admit] = {}
         self._token = self.expect(self._debugger_called)
         self._callers: set[Caller] = set()
+        self._has_called = False
+        """the program's own debugger"""
         self._first: Channel | None = None
         self._is_taken = False
         self._on_child: Callable[[Channel], None] | None = None
@@ -48,6 +51,17 @@ class CallBack:
         """What a program has to know: see inside/reaching.py."""
         who = {"token": token or self._token, "greeting": self.greeting, "user": self.user}
         return {"folder": self.folder, "name": self.name, **who}
+
+    @property
+    def note_path(self) -> str:
+        """Of a file for programs that are told nothing but where it is."""
+        return os.path.join(self.folder, f"below-{self.name}.json")
+
+    def leave_note(self, content: bytes) -> None:
+        try:
+            write_file(Path(self.note_path), content)
+        except OSError as error:
+            raise RelayError("LAUNCH_FAILED", f"The session's folder cannot be used: {error.strerror}") from error
 
     def expect(self, admit: Admit) -> str:
         """The token by which somebody is let in, and talks to what is made for him then."""
@@ -91,20 +105,26 @@ class CallBack:
         """For every further debugger that knows the token."""
         self._on_child = on_child
 
+    def expect_only_children(self, on_child: Callable[[Channel], None]) -> None:
+        """The program itself has no debugger: whoever knows the token is a child of it."""
+        self.stay_open(on_child)
+        self._has_called = True
+
     def close(self) -> None:
         """Whoever comes now finds nobody; whoever has come and was not taken is sent away."""
         self._server.close()
         if self.folder:
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(self.folder, self.name))
+            for path in (os.path.join(self.folder, self.name), self.note_path):
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
         for caller in list(self._callers):
             caller.send_away()
         if self._first is not None and not self._is_taken:
             self._first.close()
 
     def _debugger_called(self) -> Channel | None:
-        if self._first is None:
-            self._first = self._new_channel()
+        if not self._has_called:
+            self._has_called, self._first = True, self._new_channel()
             return self._told(self._first, self.debugger.set_result)
         return self._told(self._new_channel(), self._on_child) if self._on_child is not None else None
 

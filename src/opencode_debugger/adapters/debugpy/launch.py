@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from .callback import CallBack
 LAUNCHER = Path(__file__).with_name("debugpy_launcher.py")
 CHILD_LAUNCHER = Path(__file__).with_name("child_debugpy_launcher.py")
 INSIDE = Path(__file__).with_name("inside")
+BELOW = Path(__file__).with_name("below")
 
 LAUNCH = "OPENCODE_DEBUG_LAUNCH"
 """The variable in which a launcher is told what to do."""
@@ -56,12 +58,40 @@ def _shown(spec: LaunchSpec) -> list[str]:
 def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_reference: int) -> dict[str, str]:
     """The program's own, and what the launcher needs."""
     config = {
-        "way": callback.way(),
-        "debugpy": debugpy_folder(),
-        "inside": str(INSIDE),
+        **config_for_children(spec, session_id, callback, first_reference),
         "kind": spec.kind,
         "target": spec.target,
         "shown": len(_shown(spec)),
+    }
+    return {
+        **program_environment(spec, session_id),
+        **ENVIRONMENT,
+        LAUNCH: msgspec.json.encode(config).decode(),
+    }
+
+
+def environment_above(spec: LaunchSpec, session_id: str, callback: CallBack, first_reference: int) -> dict[str, str]:
+    """Of a program that is not debugged itself: by it the Pythons below hand themselves over, if they are to."""
+    own = program_environment(spec, session_id)
+    if not spec.debug_subprocesses:
+        return own
+    from .inside.plans import handed_down  # here, because it brings the whole package along, which is for programs
+
+    config = config_for_children(spec, session_id, callback, first_reference)
+    unbuffered = {"PYTHONUNBUFFERED": ENVIRONMENT["PYTHONUNBUFFERED"]}
+    encoded = {os.fsencode(name): os.fsencode(value) for name, value in {**own, **unbuffered}.items()}
+    handed = handed_down(encoded, config["below"])
+    return {os.fsdecode(name): os.fsdecode(value) for name, value in handed.items()}
+
+
+def config_for_children(
+    spec: LaunchSpec, session_id: str, callback: CallBack, first_reference: int
+) -> dict[str, Any]:
+    """What launchers are told whatever they run. Pythons that are started by others find it in a file."""
+    config = {
+        "way": callback.way(),
+        "debugpy": debugpy_folder(),
+        "inside": str(INSIDE),
         "first_reference": first_reference,
         "subprocesses": spec.debug_subprocesses,
         "launcher": str(CHILD_LAUNCHER),
@@ -69,11 +99,10 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
         "environment": {name: value for name, value in ENVIRONMENT.items() if name.startswith("PYDEVD")},
         "remove_environment": [*(name for name in ENVIRONMENT if name.startswith("PYDEVD")), "PYDEVD_USE_FRAME_EVAL"],
     }
-    return {
-        **program_environment(spec, session_id),
-        **ENVIRONMENT,
-        LAUNCH: msgspec.json.encode(config).decode(),
-    }
+    if spec.debug_subprocesses:
+        config["below"] = {"folder": str(BELOW), "file": callback.note_path}
+        callback.leave_note(msgspec.json.encode(config))
+    return config
 
 
 def debugpy_folder() -> str:

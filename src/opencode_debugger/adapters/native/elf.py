@@ -40,7 +40,12 @@ class Elf:
 
     @property
     def has_debug_info(self) -> bool:
-        return bool({".debug_info", ".zdebug_info", ".gnu_debuglink"} & self.sections)
+        """In it, or in a file of its own that may be installed: distributions split it off."""
+        return self.holds_debug_info or ".gnu_debuglink" in self.sections
+
+    @property
+    def holds_debug_info(self) -> bool:
+        return bool({".debug_info", ".zdebug_info"} & self.sections)
 
     @property
     def is_stripped(self) -> bool:

@@ -27,7 +27,7 @@ class PassedOn(Offered):
     """Everything that needs the debugger is refused, by whatever name it is asked for."""
 
     protocol = ""
-    is_passed_on = True
+    is_undebugged = True
 
     def __init__(self, session_id: str, listener: Listener, timeout: float) -> None:
         self._session_id = session_id

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 PYTHON = re.compile(r"python(\d+(\.\d+)?)?[a-z]?(-dbg)?$")
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "fish"})
+A_SHELL = "it is a shell"
+NO_PYTHON = "it is not a Python program"
 HELPERS = ("from multiprocessing.resource_tracker import ", "from multiprocessing.semaphore_tracker import ")
 """Code of processes that multiprocessing keeps for itself; nobody wants to see them stop."""
-SHEBANG = 256
+SHEBANG = 4096
+"""bytes of a script in which it names its interpreter"""
+LONG_FORM = re.compile(rb"#!/bin/sh\n'{3}exec' (.+) \"\$0\" \"\$@\"\n")
+"""how installers name a Python whose path is too long for the first line, or has a space"""
 
 
 class Program(NamedTuple):
@@ -42,27 +48,30 @@ def read(executables: Sequence[Any], argv: Sequence[Any], search: bool = False) 
     return Command(executable, os.access(executable, os.X_OK), words, program, why_not)
 
 
-def _first(executables: Sequence[Any], search: bool) -> str:
+def _first(executables: Sequence[Any], search: bool, folders: Optional[Sequence[str]] = None) -> str:
     names = [os.fsdecode(name) for name in executables]
     if search and os.sep not in names[0]:
-        names = [os.path.join(folder, names[0]) for folder in os.get_exec_path()]
+        names = [os.path.join(folder, names[0]) for folder in folders or os.get_exec_path()]
     return next((name for name in names if os.path.isfile(name) and os.access(name, os.X_OK)), names[0])
 
 
 def _program(executable: str, argv: List[str]) -> Tuple[Optional[Program], str]:
     if not os.access(executable, os.X_OK):
-        return None, "it is not a Python program"
-    if _is_python(executable):
+        return None, NO_PYTHON
+    if is_python(executable):
         return _split(executable, argv)
     if os.path.basename(executable) in SHELLS:
-        return None, "it is a shell, and what a shell starts is not debugged: start Python without one"
-    interpreter, options = _shebang(executable)
-    if not interpreter:
-        return None, "it is not a Python program"
+        return None, A_SHELL
+    interpreter, options = script_interpreter(executable)
+    if not is_python(interpreter):
+        return None, NO_PYTHON
     return Program(interpreter, options, "file", executable, argv[1:]), ""
 
 
-def _is_python(path: str) -> bool:
+def is_python(path: str) -> bool:
+    """Judge by the name of the file, or of what it links to."""
+    if not path:
+        return False
     real = os.path.realpath(path)
     return (
         PYTHON.match(os.path.basename(path)) is not None
@@ -71,20 +80,36 @@ def _is_python(path: str) -> bool:
     )
 
 
-def _shebang(path: str) -> Tuple[str, List[str]]:
-    """The Python that a script names in its first line, and its options."""
+def script_interpreter(path: str, folders: Optional[Sequence[str]] = None) -> Tuple[str, List[str]]:
+    """Return what a script says it is run by, and with which options; nothing for what is no script.
+
+    `folders` are those in which `env` looks, if not those of PATH."""
     try:
         with open(path, "rb") as file:
-            line = file.read(SHEBANG).split(b"\n", 1)[0]
+            start = file.read(SHEBANG)
     except OSError:
         return "", []
-    if not line.startswith(b"#!"):
+    if not start.startswith(b"#!"):
         return "", []
-    interpreter, _, option = os.fsdecode(line[2:]).strip().partition(" ")
+    try:
+        return _named_by(start, folders)
+    except ValueError:  # quotes that do not end
+        return "", []
+
+
+def _named_by(start: bytes, folders: Optional[Sequence[str]]) -> Tuple[str, List[str]]:
+    long_form = LONG_FORM.match(start)
+    if long_form:
+        words = shlex.split(os.fsdecode(long_form.group(1)))
+        return words[0], words[1:]
+    interpreter, _, option = os.fsdecode(start[2:].split(b"\n", 1)[0]).strip().partition(" ")
     option = option.strip()
-    if os.path.basename(interpreter) == "env" and option and " " not in option:
-        interpreter, option = _first([option], True), ""
-    return (interpreter, [option] if option else []) if _is_python(interpreter) else ("", [])
+    if os.path.basename(interpreter) != "env":
+        return interpreter, [option] if option else []
+    words = shlex.split(option[2:]) if option.startswith("-S") else [option]
+    if not words or words[0].startswith("-") or "=" in words[0] or " " in words[0]:
+        return interpreter, [option] if option else []
+    return _first([words[0]], True, folders), words[1:]
 
 
 def _split(interpreter: str, argv: List[str]) -> Tuple[Optional[Program], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import Any, Callable, Dict, Optional
@@ -274,8 +275,14 @@ def _about(reply: handles.Reply) -> Any:
     return joining.describe()
 
 
+def _set_environment(reply: handles.Reply, variables: Dict[str, str]) -> Any:
+    os.environ.update(variables)
+    return {}
+
+
 METHODS: Dict[str, Callable[..., Any]] = {
     "about": _about,
+    "set_environment": _set_environment,
     "scopes": _scopes,
     "children": _children,
     "locals": _locals,

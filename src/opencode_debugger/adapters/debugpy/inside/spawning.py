@@ -1,24 +1,24 @@
 """Sees which processes the program starts, and has the Python ones among them debugged if that is wanted.
 
 What starts a process and returns its id is wrapped. A wrapper calls what it wraps with the same arguments, or, for a
-Python child that is to be debugged, with a command line on which our launcher stands before the program.
+Python child that is to be debugged, with a command line on which our launcher stands before the program. What is no
+Python, such as a shell, gets an environment by which the Pythons that it starts are debugged as well.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
 import sys
+import threading
 from types import FunctionType
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from . import commands
+from .plans import BELOW, IMPORTS, Environment, Plan, handed_down
 
-LAUNCH = "OPENCODE_DEBUG_LAUNCH"
-LONGEST_LAUNCH = 100000
-"""characters of a variable in the environment: the system takes no more than about 128,000"""
+ITS_OWN = "; Python programs that it starts are debugged"
 LONGEST = 1000
 """characters of a command that an event shows"""
 
@@ -61,6 +61,7 @@ def install(send: Send, send_now: Send) -> None:
         ("posix_spawnp", functools.partial(_posix_spawn, search=True)),
         ("execv", _execv),
         ("execve", _execve),
+        ("system", _system),
     ):
         _wrap("os", name, wrapper)
 
@@ -103,7 +104,8 @@ def _fork_exec(original: Any) -> Any:
             command, plan = command._replace(why_not="it runs as another user, who cannot reach the session"), None
         if plan is not None:
             changed = list(args)
-            changed[0], changed[1] = plan.argv, (os.fsencode(plan.executable),)
+            if isinstance(plan, Plan):
+                changed[0], changed[1] = plan.argv, (os.fsencode(plan.executable),)
             changed[environment] = [b"%b=%b" % item for item in plan.environment.items()]
             args = tuple(changed)
         pid = original(*args)
@@ -174,52 +176,45 @@ def _execve(original: Any) -> Any:
     return execve
 
 
+def _system(original: Any) -> Any:
+    """It gives its shell the environment of the process itself, as C knows it: `os.environ` stays as it is."""
+
+    def system(*args: Any, **options: Any) -> Any:
+        with _handed_to_c():
+            return original(*args, **options)
+
+    return system
+
+
 # What they do besides.
 
 
-class Plan:
-    """How a child is started so that it is debugged."""
+class Through:
+    """How something is started that is no Python, and that may start some."""
 
-    def __init__(self, command: commands.Command, environment: Dict[bytes, bytes], config: Dict[str, Any]) -> None:
-        program = command.program
-        assert program is not None
-        marker = os.fsencode(config["marker"][0])
-        is_script = program.interpreter != command.executable  # one that names its interpreter in its first line
-        named = [program.interpreter, *program.options, program.target, *program.args]
-        told = {
-            **config,
-            "kind": program.kind,
-            "target": program.target,
-            "args": program.args,
-            "executable": command.executable,
-            "command": command.argv,
-            "orig_argv": named if is_script else command.argv,
-            "is_marked": marker in environment,
-        }
-        options = [] if _says_frozen(program.options) else ["-Xfrozen_modules=off"]
-        first = program.interpreter if is_script else command.argv[0]
-        self.executable = program.interpreter
-        self.argv: List[str] = [first, *options, *program.options, config["launcher"], *program.args]
-        self.environment = {**environment, marker: os.fsencode(config["marker"][1])}
-        self.environment[LAUNCH.encode()] = json.dumps(told).encode()
-        self.is_too_long = len(self.environment[LAUNCH.encode()]) > LONGEST_LAUNCH
-
-
-def _says_frozen(options: List[str]) -> bool:
-    return any("frozen_modules" in option for option in options)
+    def __init__(self, executable: Any, argv: Any, environment: Environment) -> None:
+        self.executable, self.argv, self.environment = executable, argv, environment
 
 
 def _plan(arguments: Callable[[], Any]) -> Any:
-    """The command, and how to debug it if that is to be. Whatever is odd about it is left to what we wrap."""
+    """The command, and how to start it if not as it is. Whatever is odd about it is left to what we wrap."""
     try:
         executables, argv, environment, search = arguments()
         command = commands.read(executables, argv, search)
-        if STATE.config is None or command.program is None or _pydevd_knows(command):
+        config = STATE.config
+        if config is None:
+            return command._replace(why_not="") if command.why_not == commands.A_SHELL else command, None
+        if _pydevd_knows(command):
             return command, None
-        plan = Plan(command, _bytes(environment), STATE.config)
-        if plan.is_too_long:
-            return command._replace(why_not="its command line is too long"), None
-        return command, plan
+        if command.program is not None:
+            plan = Plan(command, _bytes(environment), config)
+            if plan.is_too_long:
+                return command._replace(why_not="its command line is too long"), None
+            return command, plan
+        if commands.is_python(command.executable):
+            return command, None
+        below = handed_down(_bytes(environment), config["below"])
+        return command._replace(why_not=command.why_not + ITS_OWN), Through(executables[0], argv, below)
     except Exception:
         return None, None
 
@@ -236,6 +231,35 @@ def _bytes(environment: Any) -> Dict[bytes, bytes]:
     return dict(item.split(b"=", 1) for item in environment)
 
 
+_c_environment = threading.Lock()
+_calls_of_system = 0
+
+
+@contextlib.contextmanager
+def _handed_to_c() -> Iterator[None]:
+    """For as long as one of the calls that need it lasts."""
+    global _calls_of_system
+    if STATE.config is None:
+        yield
+        return
+    names = (IMPORTS, BELOW)
+    with _c_environment:
+        _calls_of_system += 1
+        below = handed_down(_bytes(None), STATE.config["below"])
+        for name in names:
+            os.putenv(name, below[name.encode()])
+    try:
+        yield
+    finally:
+        with _c_environment:
+            _calls_of_system -= 1
+            for name in names if not _calls_of_system else ():
+                if name in os.environ:
+                    os.putenv(name, os.environ[name])
+                else:
+                    os.unsetenv(name)
+
+
 def _after_fork() -> None:
     if STATE.config is not None:
         STATE.rejoin()
@@ -244,7 +268,7 @@ def _after_fork() -> None:
 def _tell(pid: int, command: Optional[commands.Command], plan: Any) -> None:
     if command is None:
         command = commands.Command("", False, [], None, "its command could not be read")
-    _send(pid, _shown(command.argv), command.why_not, plan is not None)
+    _send(pid, _shown(command.argv), command.why_not, isinstance(plan, Plan), isinstance(plan, Through))
 
 
 def _tell_fork(pid: int, spawning: Any) -> None:
@@ -256,9 +280,10 @@ def _tell_fork(pid: int, spawning: Any) -> None:
     _tell(pid, command, plan)
 
 
-def _send(pid: int, command: str, why_not: str, comes: bool) -> None:
+def _send(pid: int, command: str, why_not: str, comes: bool, through: bool = False) -> None:
+    told = {"pid": pid, "command": command, "why_not": why_not, "comes": comes, "through": through}
     with contextlib.suppress(Exception):
-        STATE.send("spawned", {"pid": pid, "command": command, "why_not": why_not, "comes": comes})
+        STATE.send("spawned", told)
 
 
 def _replacing(command: Any) -> None:

@@ -1,0 +1,67 @@
+"""Programs that are no Python, such as a shell script or make: they run without a debugger.
+
+The Python programs that they start are debugged, each as a session of its own."""
+
+from __future__ import annotations
+
+import os
+
+from ...errors import RelayError
+from ..base import Bound, DebuggerBreakpoint, ExceptionRule, Groups, LaunchSpec
+from ..conversation import Conversation
+from . import launch as launching
+from .adapter import DebugpyAdapter
+from .callback import CallBack
+
+NOT_DEBUGGED = "{name} is not debugged itself: it is no Python program"
+ITS_CHILDREN = (
+    "The Python programs that it starts are sessions of their own: GET /sessions/{id} lists them in `children`, and "
+    "GET /sessions/{id}/report?wait=30 waits until one of them stops"
+)
+RUNS_FREELY = "{name} is no Python program and runs without a debugger, and so does what it starts (debug_subprocesses)"
+NO_ENTRY = "stop_on_entry has no effect: {name} is not debugged itself. Set breakpoints for what it starts"
+
+
+class OnlyChildrenAdapter(DebugpyAdapter):
+    name = "none"
+    is_undebugged = True
+    _shown = "The program"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return frozenset({"subprocesses"})
+
+    def refusal(self, capability: str) -> RelayError:
+        message = NOT_DEBUGGED.format(name=self._shown)
+        return RelayError("NOT_SUPPORTED", message, capability=capability, suggestion=ITS_CHILDREN)
+
+    def _require_talk(self) -> Conversation:
+        raise self.refusal("debugging")
+
+    async def check_launch(self, spec: LaunchSpec) -> None:
+        """What it is was found out when it was looked for."""
+
+    async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
+        await self._forget_last_program()
+        self._shown = os.path.basename(spec.target)
+        self.warnings = [] if spec.debug_subprocesses else [RUNS_FREELY.format(name=self._shown)]
+        self.warnings += [NO_ENTRY.format(name=self._shown)] if spec.stop_on_entry else []
+        async with CallBack(self._folder, self._new_channel) as callback:
+            environment = launching.environment_above(spec, self._session_id, callback, self._first_reference)
+            if spec.debug_subprocesses:
+                self._callback = callback
+                callback.expect_only_children(self._child_called)
+            self._begin_program([*spec.command, *spec.args], spec, environment)
+
+    async def set_breakpoints(self, path: str, breakpoints: list[DebuggerBreakpoint]) -> list[Bound]:
+        """Those who come have them from the session."""
+        return [Bound(bp.function is None) for bp in breakpoints]
+
+    async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
+        """The same."""
+
+    async def hits(self) -> dict[int, int]:
+        return {}
+
+    async def own_threads(self) -> list[int]:
+        return []

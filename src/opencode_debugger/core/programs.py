@@ -1,0 +1,131 @@
+"""What the `program` or `script` of a launch is: a native program, a Python program, or a command that is neither."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from ..adapters.ez.source import is_ez
+from ..adapters.native import elf
+from ..errors import RelayError, invalid_parameter
+from ..files import find_executable
+from .choosing_python import Chosen
+
+PYTHON_FILES = (".py", ".pyw", ".pyc", ".pyz")
+SHELL = "/bin/sh"
+"""What runs a script that does not say by what."""
+HEAD = 1024
+
+
+@dataclass
+class Found:
+    kind: str
+    """as in LaunchSpec"""
+    target: str
+    args: list[str]
+    command: list[str] = field(default_factory=list)
+    interpreter: str | None = None
+    """that the program names itself, for Python"""
+    interpreter_args: list[str] = field(default_factory=list)
+    reason: str = ""
+    """why it is that one"""
+
+
+def is_native(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(elf.MAGIC)) == elf.MAGIC
+    except OSError:
+        return False
+
+
+def find_native(program: str, folder: str) -> str:
+    """The path of a native program, or of one in EZ, given by its path or the name of a command."""
+    path = find_path(program, folder, None)
+    if not is_native(path) and not is_ez(path):
+        advice = "Give the executable that runs there"
+        raise invalid_parameter("program", program, f"{path} is not a native executable (an ELF file)", advice)
+    return path
+
+
+def find_path(program: str, folder: str, search: str | None) -> str:
+    """A bare name is a compiled program in the folder, else a command, else any file in the folder: a script that lies
+    there is not taken for a command of the same name."""
+    path = os.path.normpath(os.path.join(folder, os.path.expanduser(program)))
+    if os.sep not in program and not (is_native(path) or is_ez(path)):
+        path = find_executable(program, search) or path
+    if os.path.isfile(path):
+        return path
+    what = "is a directory, not a program" if os.path.isdir(path) else "does not exist"
+    advice = "Give the path of the program, or the name of a command of the environment or on PATH; cwd is the folder"
+    if program.isidentifier():
+        advice += f'. What runs as `python -m {program}` is {{"module": "{program}"}}'
+    raise RelayError("LAUNCH_SCRIPT_NOT_FOUND", f"Program {path} {what}", script=program, path=path, suggestion=advice)
+
+
+def search_path(chosen: Chosen, env: dict[str, str]) -> str:
+    """Where commands are looked for: beside the Python that the launch runs on, then on its PATH."""
+    path = env.get("PATH", os.environ.get("PATH", os.defpath))
+    beside = os.path.dirname(chosen.interpreter) if os.path.isabs(chosen.interpreter) else ""
+    first = os.path.join(chosen.environment, "bin") if chosen.environment else beside
+    return os.pathsep.join(filter(None, (first, path)))
+
+
+def find_program(
+    program: str, args: list[str], folder: str, search: str, wants_native: bool, wants_children: bool | None
+) -> Found:
+    path = find_path(program, folder, search)
+    if is_ez(path):
+        return Found("file", path, args)
+    if is_native(path):
+        return _native(path, args, folder, os.sep not in program, wants_native, wants_children)
+    return of_script(path, args, search) or _python(path, args) or _command(program, path, args)
+
+
+def of_script(path: str, args: list[str], search: str) -> Found | None:
+    """By what it names itself to be run by, if it does."""
+    from ..adapters.debugpy.inside.commands import is_python, script_interpreter
+
+    folders = [entry for entry in search.split(os.pathsep) if os.path.isabs(entry)]
+    interpreter, options = script_interpreter(path, folders)
+    if not interpreter:
+        return None
+    if is_python(interpreter):
+        return Found("file", path, args, [], interpreter, options, f"the first line of {path}")
+    return _command(path, path, args)
+
+
+def _python(path: str, args: list[str]) -> Found | None:
+    return Found("file", path, args) if path.endswith(PYTHON_FILES) else None
+
+
+def _native(
+    path: str, args: list[str], folder: str, is_name: bool, wants_native: bool, wants_children: bool | None
+) -> Found:
+    """A Python interpreter stands for what it runs. A command such as make has nothing to debug, but what it starts."""
+    from ..adapters.debugpy.inside.commands import is_python, read
+
+    native = Found("program", path, args)
+    if wants_native:
+        return native
+    if is_python(path):
+        runs = read([path], [path, *args]).program
+        if runs is not None:
+            target = os.path.normpath(os.path.join(folder, runs.target)) if runs.kind == "file" else runs.target
+            return Found(runs.kind, target, runs.args, [], path, runs.options, "the program of the launch")
+    found = elf.read(path)
+    if (is_name or wants_children) and found is not None and not found.holds_debug_info:
+        return Found("command", path, args, [path])
+    return native
+
+
+def _command(program: str, path: str, args: list[str]) -> Found:
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    if b"\0" in head:
+        message = f"{path} is neither a native executable (an ELF file) nor a script"
+        raise invalid_parameter("program", program, message, "Launch Python files with `script`")
+    if not os.access(path, os.X_OK):
+        advice = f'chmod +x {path}, or launch {{"program": "sh", "args": ["{path}"]}}'
+        raise invalid_parameter("program", program, f"{path} is not executable", advice)
+    return Found("command", path, args, [path] if head.startswith(b"#!") else [SHELL, path])
