@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import sys
 import time
 from collections.abc import Iterator
 
@@ -173,6 +174,32 @@ def test_log_lines_are_json_with_the_request_id() -> None:
         logs.request_id.reset(token)
     assert (line["level"], line["logger"], line["message"]) == ("info", "name", "said this")
     assert (line["request_id"], line["status"]) == ("abc", 200)
+
+
+def test_log_lines_on_a_terminal_are_for_people_and_cannot_be_forged(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = logs.PlainLines()
+    line = plain.format(record(fields={"ms": 6.5}, msg="GET /a\x1b[2J\n10:00:00  ocdb_%s", args=("a" * 43,)))
+    assert line[8:] == r"  GET /a\x1b[2J\n10:00:00  ocdb_...  6.5 ms"
+    failed = record(levelno=logging.ERROR, levelname="ERROR", exc_info=(ValueError, ValueError("bad"), None))
+    assert plain.format(failed)[8:] == "  ERROR: said this\n    ValueError: bad"
+    before = logging.getLogger().handlers[:], logging.getLogger().level
+    try:
+        for format, is_terminal, is_json in (
+            ("auto", True, False),
+            ("auto", False, True),
+            ("json", True, True),
+            ("text", False, False),
+        ):
+            monkeypatch.setattr(sys.stderr, "isatty", lambda answer=is_terminal: answer)
+            logs.configure("info", format)
+            logging.getLogger("x").warning("heard")
+            said = capsys.readouterr().err
+            assert ("heard" in said, said.startswith("{")) == (True, is_json)
+    finally:
+        logging.getLogger().handlers[:], level = before
+        logging.getLogger().setLevel(level)
 
 
 def access_lines(caplog: pytest.LogCaptureFixture, count: int) -> list[logging.LogRecord]:

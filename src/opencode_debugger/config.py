@@ -32,6 +32,7 @@ YEAR = 365 * 24 * 3600
 MIB = 1024 * 1024
 
 LogLevel = Literal["debug", "info", "warning", "error", "critical"]
+LogFormat = Literal["auto", "text", "json"]
 
 RUNNER_FIELDS = (
     "output_buffer_max_bytes",
@@ -104,6 +105,9 @@ class Settings(BaseSettings):
         DEFAULT_DATA_DIR, description="Folder for breakpoints, sessions and config.json; not settable in config.json"
     )
     log_level: LogLevel = Field("info", description="Least severe log message to write to stderr")
+    log_format: LogFormat = Field(
+        "auto", description="How logs are written to stderr; auto: as text on a terminal, else as JSON"
+    )
     max_sessions: int = Field(
         10, ge=1, le=1000, description="Most sessions at once whose program lives or has not started"
     )
@@ -183,7 +187,7 @@ class Settings(BaseSettings):
     def _absolute(cls, value: Path) -> Path:
         return _expand(value)
 
-    @field_validator("log_level", mode="before")
+    @field_validator("log_level", "log_format", mode="before")
     @classmethod
     def _lower(cls, value: Any) -> Any:
         return lower(value)
@@ -344,6 +348,7 @@ def allowed_values(name: str) -> str:
         "uds": "the path of a socket",
         "data_dir": "a folder",
         "log_level": f"one of {', '.join(get_args(LogLevel))}",
+        "log_format": f"one of {', '.join(get_args(LogFormat))}",
         "default_python_path": "a path or a command",
         "gdb_path": "the path of a program",
         "lldb_path": "the path of a program",

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on stderr, with the id of the request that caused it."""
+"""Logs on stderr: lines for people on a terminal, else one JSON object a line, with the id of the request behind it."""
 
 from __future__ import annotations
 
@@ -34,6 +34,29 @@ class JsonLines(logging.Formatter):
         return without_tokens(msgspec.json.encode(line, enc_hook=repr)).decode()
 
 
+class PlainLines(logging.Formatter):
+    """For people who watch a terminal; what clients send cannot move its cursor or forge a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
+        level = "" if record.levelno <= logging.INFO else f"{record.levelname}: "
+        line = f"{when}  {level}{visible(record.getMessage())}"
+        fields = getattr(record, "fields", {})
+        if "ms" in fields:
+            line += f"  {fields['ms']:g} ms"
+        current = request_id.get()
+        if current and record.levelno > logging.INFO:
+            line += f"  (request {visible(current)})"
+        if record.exc_info:
+            traceback = self.formatException(record.exc_info).splitlines()
+            line += "".join(f"\n    {visible(each)}" for each in traceback)
+        return without_tokens(line.encode("utf-8", "backslashreplace")).decode()
+
+
+def visible(text: str) -> str:
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
 class StderrHandler(logging.StreamHandler[TextIO]):
     """Writes to whatever stderr is now, and never lets a closed one stop the server."""
 
@@ -50,10 +73,11 @@ def without_tokens(text: bytes) -> bytes:
     return TOKEN.sub(b"ocdb_...", text) if b"ocdb_" in text else text
 
 
-def configure(level: str = "info") -> None:
-    """Send every log of this process to stderr as JSON; uvicorn's own access lines are ours to write."""
+def configure(level: str = "info", format: str = "auto") -> None:
+    """Send every log of this process to stderr; uvicorn's own access lines are ours to write."""
     handler = StderrHandler()
-    handler.setFormatter(JsonLines())
+    is_plain = format == "text" or (format == "auto" and sys.stderr.isatty())
+    handler.setFormatter(PlainLines() if is_plain else JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in ("uvicorn", "uvicorn.error"):
         logging.getLogger(name).handlers.clear()

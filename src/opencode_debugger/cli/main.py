@@ -26,6 +26,7 @@ def serve(
     data_dir: Annotated[Path | None, typer.Option(help="Where sessions and breakpoints are kept.")] = None,
     env_file: Annotated[Path | None, typer.Option(help="File with settings, each NAME=VALUE.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning, error or critical.")] = None,
+    log_format: Annotated[str | None, typer.Option(help="text, json, or auto: text on a terminal.")] = None,
     require_token: Annotated[
         bool | None, typer.Option("--require-token/--no-require-token", help="Ask for a token on every request.")
     ] = None,
@@ -45,6 +46,7 @@ def serve(
         uds=uds,
         data_dir=data_dir,
         log_level=log_level,
+        log_format=log_format,
         require_token=require_token,
         allow_other_users=allow_other_users,
         certfile=certfile,

@@ -143,7 +143,7 @@ def serve(env_file: Path | None = None, **overrides: Any) -> int:
         check_bind(settings)
         tls = tls_context(settings)
         with listening(settings) as listener:
-            configure(settings.log_level)
+            configure(settings.log_level, settings.log_format)
             adopt_orphans()
             for note in notes:
                 LOG.warning(note)
