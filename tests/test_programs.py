@@ -263,6 +263,23 @@ def test_a_python_that_is_not_debugged_finds_its_own_sitecustomize(tmp_path: Pat
     assert (alone.stdout, alone.stderr) == ("up\n", "")
 
 
+def test_a_program_can_start_itself_again_by_its_command_line(session: Session, program: Write) -> None:
+    """As the reloaders of flask and django do: each debugged, or none."""
+    path = program(
+        """
+        import os, subprocess, sys
+        print(sys.orig_argv[1:], flush=True)
+        if "AGAIN" not in os.environ:
+            command = [sys.executable, *sys.orig_argv[1:]]
+            sys.exit(subprocess.run(command, env={**os.environ, "AGAIN": "1"}).returncode)
+        """
+    )
+    for wanted in ({"debug_subprocesses": True}, {}):
+        end = session.launch(path, args=["-x", ""], python_args=["-W", "error"], python_path=sys.executable, **wanted)
+        assert (end["exit_code"], session.output("stderr")) == (0, "")
+    assert session.output().splitlines() == [str(["-W", "error", str(path), "-x", ""])] * 4
+
+
 # Once more in the same session.
 
 

@@ -22,10 +22,8 @@ STEPS = {"step_over": "next", "step_into": "stepIn", "step_out": "stepOut"}
 BACK = {"step_back": "stepBack", "reverse_continue": "reverseContinue"}
 TRIES = 5
 """How often a thread is singled out again when others stop or go on meanwhile."""
-STILL_RUNNING = (
-    "It runs on, nothing is lost: GET /sessions/{id}/report?wait=30 waits for its next stop, "
-    "POST /sessions/{id}/pause says where it is."
-)
+STILL_RUNNING = "It runs on, nothing is lost: GET /sessions/{id}/report?wait=30 waits for its next stop"
+HOW_TO_LOOK = ", POST /sessions/{id}/pause says where it is"
 CHILD_PAUSED = (
     "A process that it started is paused (child_report), and it may be waiting for that one: POST "
     "/sessions/%s/continue lets it run."
@@ -191,6 +189,10 @@ class Execution:
             return await self.answer(self._debuggee.run, self.seconds(wait, 0), fields, budget)
         return await self._reporter.report(self._debuggee.stop or self._debuggee.end, fields, budget, frame)
 
+    def _can_pause(self) -> bool:
+        adapter = self._debuggee.adapter
+        return adapter is not None and not adapter.is_undebugged
+
     async def stdin(
         self,
         input: str = "",
@@ -243,7 +245,7 @@ class Execution:
             answer["message"] = CHILD_PAUSED % children[0]
             answer["child_report"] = await self._reporter.child_report(answer, fields, budget)
         elif timed_out and answer["status"] == State.RUNNING and "waiting_for_input" not in answer:
-            answer["message"] = STILL_RUNNING
+            answer["message"] = f"{STILL_RUNNING}{HOW_TO_LOOK if self._can_pause() else ''}."
         if outcome is None and run.thread_id is not None and answer["status"] == State.PAUSED:
             does = "has ended" if run.thread_ended else "runs"
             where = f"Thread {run.thread_id} {does}; this is thread {answer['thread_id']}, which is halted"

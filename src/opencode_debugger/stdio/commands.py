@@ -43,6 +43,9 @@ async def initialize(door: Door, given: Params) -> None:
     args = given.get("args", door.args)
     config = door.config_for(folder)
     spec = launch_spec(config, script=path, cwd=folder, args=args)  # before anything is forgotten: it may be refused
+    if spec.kind == "command":
+        message = f"{path} is a script in another language: there is nothing to debug in it"
+        raise RelayError("LAUNCH_FAILED", message, status=400, suggestion="Give the program that it starts")
     session = await door.new_session(config)
     session.switch.use(spec.adapter)
     door.is_extended = any(given.get(name) is not None for name in EXTENSIONS)

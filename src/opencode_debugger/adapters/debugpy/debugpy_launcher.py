@@ -188,6 +188,7 @@ def prepare_code(source: str) -> Any:
 
 PREPARE = {"file": prepare_file, "module": prepare_module, "code": prepare_code}
 """All that can be done before the debugger looks, so that its first look sees the program."""
+OPTION = {"file": [], "module": ["-m"], "code": ["-c"]}
 ARGV_0 = {"file": None, "module": "-m", "code": "-c"}
 
 
@@ -213,6 +214,9 @@ def main() -> None:
         run_plain(config)
         return
     del sys.argv[1 : 1 + config["shown"]]
+    if hasattr(sys, "orig_argv"):  # by which servers such as werkzeug start themselves again
+        named = [*OPTION[config["kind"]], config["target"]]
+        sys.orig_argv[1:] = [*config["options"], *named, *sys.argv[1:]]
     begin(config)()
 
 

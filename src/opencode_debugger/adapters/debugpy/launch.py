@@ -62,6 +62,7 @@ def environment(spec: LaunchSpec, session_id: str, callback: CallBack, first_ref
         "kind": spec.kind,
         "target": spec.target,
         "shown": len(_shown(spec)),
+        "options": spec.interpreter_args,
     }
     return {
         **program_environment(spec, session_id),
