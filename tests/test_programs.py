@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relays import Api, Session, line_of, pythons, refusal
+from relays import Api, Relay, Session, line_of, pythons, refusal, wait_until
 
 from opencode_debugger.core import programs
 from opencode_debugger.errors import RelayError
@@ -65,7 +66,9 @@ def test_a_console_script_is_debugged_as_the_python_program_that_it_is(api: Api,
         assert session.resume()["exit_code"] == 0
 
 
-def test_the_stop_of_a_test_that_make_runs_is_the_answer_to_its_launch(api: Api, tmp_path: Path) -> None:
+def test_the_stop_of_a_test_that_make_runs_is_the_answer_to_its_launch(
+    api: Api, relay: Relay, tmp_path: Path
+) -> None:
     path = tmp_path / "test_add.py"
     path.write_text(TESTS)
     (tmp_path / "Makefile").write_text("test:\n\t@pytest -q -p no:cacheprovider test_add.py\n")
@@ -87,9 +90,12 @@ def test_the_stop_of_a_test_that_make_runs_is_the_answer_to_its_launch(api: Api,
             error = refusal(400, "NOT_SUPPORTED", session.post, f"/{operation}")
             assert "make is not debugged itself" in error.message
         assert session.get("/status")["status"] == "running"
+        folder = relay.data_dir / "sessions" / session.id
+        assert [stat.S_IMODE(path.stat().st_mode) for path in folder.glob("below-*")] == [0o600]
         reports, end = go_on(session, answer, "add")
         assert (len(reports), end["exit_code"]) == (1, 0)
         assert "1 passed" in session.output()
+        wait_until(lambda: not list(folder.glob("below-*")))
 
 
 def test_a_childs_report_keeps_to_the_fields_and_budget_of_the_call(session: Session, program: Write) -> None:

@@ -60,7 +60,7 @@ def launch_spec(
     has_place = kind in ("file", "command") and (script is not None or os.sep in (program or ""))
     project = project_folder(config, folder if cwd else None, found.target if has_place else None)
     chosen = choose_python(config, folder, python_path, venv, project if is_python else None)
-    if found.interpreter is not None and python_path is None and venv is None:
+    if found.interpreter is not None and python_path is None:
         chosen = Chosen(found.interpreter, chosen.environment, found.reason)
     spec = LaunchSpec(
         kind=kind,
