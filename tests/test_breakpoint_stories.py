@@ -87,8 +87,11 @@ def test_ac_bp_7_breakpoints_outlive_the_relay(main: Path, tmp_path: Path) -> No
         one(session, file="main.py", line=line_of(main, "process"), condition="i == 5")
         one(session, function="process", enabled=False)
         assert session.launch(main)["status"] == "paused"
+        apart = api.session(project_root=str(main.parent), restore_breakpoints=False)
     relay.kill()
     relay.start()
+    with Api(relay.base_url) as api:
+        one(Session(api, apart.id), function="unsaved")
     with Api(relay.base_url) as api, api.session(project_root=str(main.parent)) as fresh:
         same = Session(api, session.id)
         assert [bp["id"] for bp in same.get("/breakpoints")["breakpoints"]] == ["bp_1", "bp_2"]

@@ -116,13 +116,21 @@ def test_relative_files_belong_to_the_project(in_project: Session, path: Path) -
     assert (bp["source"]["path"], bp["line"]) == (str(path), line_of(path, "return"))
 
 
-def test_what_is_kept_is_the_line(api: Api, path: Path) -> None:
+def test_the_next_session_finds_it_by_its_text(api: Api, path: Path) -> None:
     with api.session(project_root=str(path.parent)) as first:
         by_text(first, path, "return total")
-    with api.session(project_root=str(path.parent)) as second:
-        (bp,) = second.get("/breakpoints")["breakpoints"]
-        assert (bp["line"], "text" in bp) == (line_of(path, "return"), False)
-        second.delete("/breakpoints/bp_1")
+        by_text(first, path, "done =")
+    text = path.read_text().replace("return total ", "return total + 1 ").replace("done = True", "pass")
+    path.write_text("# one\n# two\n# three\n" + text)
+    answer = api.post("/sessions", {"project_root": str(path.parent)})
+    with Session(api, answer["session_id"]) as second:
+        there, lost = answer["restored_breakpoints"]["edits"]
+        assert there.endswith(f"moved with its line, from line 12 to line {line_of(path, 'return')}")
+        assert lost.endswith("no line contains 'done =' any more. It stays at line 11")
+        moved, stayed = second.get("/breakpoints")["breakpoints"]
+        assert (moved["line"], moved["verified"], moved["moved_from"]) == (line_of(path, "return"), True, 12)
+        assert (moved["text"], "text" in stayed) == ("return total + 1  # @return", False)
+        second.delete("/breakpoints")
 
 
 @pytest.mark.parametrize(

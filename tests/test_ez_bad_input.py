@@ -67,7 +67,7 @@ PARAMETERS: list[tuple[str, dict[str, Any], str]] = [
     ("setExceptionBreakpoints", {"filters": ["all"]}, "one of raised, uncaught, userUnhandled is expected"),
 ]
 STOPPED: list[tuple[str, dict[str, Any], str]] = [
-    ("getVariables", {"frameIndex": 7}, "Frame 7 does not exist: the stack has 1 frames"),
+    ("getVariables", {"frameIndex": 7}, "Frame 7 does not exist: the stack has 1 frame"),
     ("getVariables", {"frameIndex": -1}, "an integer from 0 on is expected"),
     ("getVariables", {"threadId": 99}, "Thread 99 does not exist"),
     ("evaluate", {}, "params.expression is missing"),

@@ -42,7 +42,14 @@ def identity(data: Any) -> Any:
 
 
 def line_breakpoint(path: str = "/p/a.py", line: int = 1, **more: Any) -> dict[str, Any]:
-    blank = {"function": None, "condition": None, "hit_condition": None, "log_message": None, "enabled": True}
+    blank = {
+        "function": None,
+        "condition": None,
+        "hit_condition": None,
+        "log_message": None,
+        "enabled": True,
+        "content": None,
+    }
     return {"source": {"path": path}, "line": line, **blank, **more}
 
 

@@ -13,6 +13,7 @@ from collections import deque
 from typing import IO
 
 from ..errors import RelayError
+from ..wording import counted
 from . import waiting
 
 LONGEST_QUEUE = 16 * 1024 * 1024
@@ -78,9 +79,10 @@ class Stdin:
         if self._pipe is None:
             raise self._has_closed()
         if self._queued + size > LONGEST_QUEUE:
+            unread = counted(self.pending or 0, "byte")
             raise RelayError(
                 "STDIN_FULL",
-                f"The program has not read {self.pending} bytes of its input: there is no room for {size} more",
+                f"The program has not read {unread} of its input: there is no room for {size} more",
                 pending=self.pending,
                 max_pending=LONGEST_QUEUE,
             )

@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
 
 from ..adapters.base import BY_FUNCTION, Adapter, Bound, DebuggerBreakpoint
 from ..adapters.switch import is_python_source
 from ..errors import RelayError
 from . import conditions, misplaced
 from .by_text import find_line
+from .moved_lines import LineContent, content_of, find_again, has_text
 from .source import OPEN, TEXT_LIMIT, LineVerdict, SourceFile, read_lines
 
 FOR_NATIVE = 'for a native program, create the session with "adapter": "gdb"'
@@ -42,8 +46,14 @@ class Breakpoint:
     function: str | None = None
     places: tuple[dict[str, Any], ...] = ()
     """where a function was found"""
-    text: str | None = None
-    """what is on the line, if it was found by its text"""
+    content: LineContent | None = None
+    """what was on the line when it was set, by which it is found again after the file was edited"""
+    moved_from: int | None = None
+    """the line that it was on, if an edit of the file moved it"""
+    edited: str | None = None
+    """what an edit of the file means for it"""
+    is_restored: bool = False
+    """set by an earlier session of the project, and by nobody in this one"""
     source_changed: bool = False
     bad_condition: str | None = None
     """what the debugger has against its condition"""
@@ -82,8 +92,7 @@ class Breakpoint:
         elif not bound.verified:
             self.message = bound.message or "The debugger could not set it"
         elif bound.line is not None and bound.line != self.line:
-            self.verified = False
-            self.message = f"The debugger would stop at line {bound.line} instead of line {self.line}"
+            self.verified, self.message = False, _elsewhere(self.line, bound.line)
 
     def _bind_open(self, bound: Bound) -> None:
         """The program has been loaded, or another of its libraries: now it is known what is on the line."""
@@ -114,22 +123,54 @@ class Breakpoint:
             "log_message": self.log_message,
             "enabled": self.enabled,
             "hit_count": self.hits,
-            "message": self.message,
+            "message": ". ".join(filter(None, (self.edited, self.message))) or None,
         }
         if self.function is not None:
             shown |= {"function": self.function, "file": self.path or None, "locations": list(self.places)}
         if self.suggestion is not None:
             shown["suggestion"] = self.suggestion
-        if self.text is not None:
-            shown["text"] = self.text
+        if self.content is not None and self.content.asked is not None:
+            shown["text"] = self.content.text
+        if self.is_restored:
+            shown["restored"] = True
+        if self.moved_from is not None:
+            shown["moved_from"] = self.moved_from
         if self.source_changed:
             shown |= {"source_changed": True, "message": self.message or CHANGED}
         return shown
+
+    def follow(self, lines: list[str]) -> Breakpoint:
+        """Where its line is now: its file may have been edited, and no program has it loaded. One that moves is new."""
+        if self.content is None or not lines:
+            self.content = self.content or content_of(lines, self.line)
+            return self
+        line = find_again(self.content, lines, self.line)
+        is_there = 1 <= line <= len(lines) and has_text(self.content, lines[line - 1])
+        edited = None if is_there else _lost(self.content, line)
+        content = content_of(lines, line, self.content.asked if is_there else None) or self.content
+        if line != self.line:
+            edited = f"The file was edited: moved with its line, from line {self.line} to line {line}"
+            return replace(self, line=line, moved_from=self.line, content=content, edited=edited)
+        self.content, self.edited = content, edited or self.edited
+        return self
 
     def for_debugger(self) -> DebuggerBreakpoint:
         log = conditions.log_parts(self.log_message) if self.log_message else None
         hit = conditions.parse_hit_condition(self.hit_condition) if self.hit_condition else None
         return DebuggerBreakpoint(self.number, self.path, self.line, self.condition, hit, log, self.hits, self.function)
+
+
+def _lost(content: LineContent, line: int) -> str:
+    if content.asked is not None:
+        return f"The file was edited: no line contains {content.asked[:100]!r} any more. It stays at line {line}"
+    return f"The file was edited: line {line} was {content.quoted} when it was set"
+
+
+def _elsewhere(line: int, bound: int) -> str:
+    """The debugger sees another file than was judged. Line 0: it sees no code there or above."""
+    if bound < 1:
+        return f"No executable code at line {line}"
+    return f"The debugger would stop at line {bound} instead of line {line}"
 
 
 def not_loaded(function: str | None) -> str:
@@ -182,9 +223,9 @@ class BreakpointTable:
         given = item.get("path")
         field = "file" if item.get("relative_ok") else "source.path"
         path = self.resolve(given, f"breakpoints[{index}].{field}") if given else ""
-        line, text = item.get("line") or 0, None
-        if item.get("text") is not None:
-            line, text = await find_line(path, item["text"], item.get("occurrence"), adapter)
+        line, text = item.get("line") or 0, item.get("text")
+        if text is not None:
+            line = await find_line(path, text, item.get("occurrence"), adapter)
         return Breakpoint(
             path=path,
             line=line,
@@ -193,8 +234,16 @@ class BreakpointTable:
             log_message=item.get("log_message"),
             enabled=item.get("enabled", True),
             function=item.get("function"),
-            text=text,
+            content=content_of(read_lines(path), line, text.strip() if text else None) if path and line else None,
         )
+
+    def restored(self, item: dict[str, Any]) -> Breakpoint:
+        """One of an earlier session, as it was then."""
+        names = ("line", "condition", "hit_condition", "log_message", "enabled", "function")
+        known = {name: item[name] for name in names if item.get(name) is not None}
+        path = self.resolve(item["path"], "source.path") if item.get("path") else ""
+        content = msgspec.convert(item.get("content"), LineContent | None)
+        return Breakpoint(**{"path": path, "line": 0, **known}, content=content, is_restored=True)
 
     def resolve(self, path: str, field: str) -> str:
         """An absolute path; `field` is where the client gave it."""
@@ -239,6 +288,14 @@ class BreakpointTable:
         self._by_key.pop(old.key, None)
         self._by_key[new.key] = new
 
+    def follow_lines(self) -> list[tuple[Breakpoint, Breakpoint]]:
+        """Puts breakpoints where their lines are in files that were edited. Says which moved, as they were and are."""
+        followed = [(bp, bp if bp.function else bp.follow(read_lines(bp.path))) for bp in self.all()]
+        while clashing := _clashing(followed):  # two lines have become one: those that moved there stay
+            followed = [(old, old if new.key in clashing else new) for old, new in followed]
+        self._by_key = {new.key: new for _, new in followed}
+        return [(old, new) for old, new in followed if new is not old]
+
     def remove(self, bp: Breakpoint) -> None:
         del self._by_key[bp.key]
 
@@ -277,6 +334,13 @@ class BreakpointTable:
 
     def pending(self) -> list[Breakpoint]:
         return [bp for bp in self._by_key.values() if bp.is_pending]
+
+
+def _clashing(followed: list[tuple[Breakpoint, Breakpoint]]) -> set[tuple[str, int | str]]:
+    """Places at which two would be, and one that moved."""
+    moved = {new.key for old, new in followed if new.key != old.key}
+    count = Counter(new.key for _, new in followed)
+    return {key for key in moved if count[key] > 1}
 
 
 def _has_code(bp: Breakpoint) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..adapters.base import Adapter
 from ..errors import RelayError
+from ..wording import counted
 from .source import TEXT_LIMIT, read_lines
 
 CANDIDATES = 10
@@ -16,8 +17,8 @@ COMPARED = 20_000
 """Lines of a file, at most, that are compared with a text that none of them contains."""
 
 
-async def find_line(path: str, text: str, occurrence: int | None, adapter: Adapter) -> tuple[int, str]:
-    """The line that contains the text, and all of what is written there."""
+async def find_line(path: str, text: str, occurrence: int | None, adapter: Adapter) -> int:
+    """The line that contains the text."""
     if not os.path.isfile(path):
         raise RelayError(
             "BREAKPOINT_FILE_NOT_FOUND",
@@ -32,8 +33,7 @@ async def find_line(path: str, text: str, occurrence: int | None, adapter: Adapt
     matches = [number for number in matches if number in code] or matches
     chosen = (occurrence or 1) - 1
     if chosen < len(matches) and (occurrence is not None or len(matches) == 1):
-        number = matches[chosen]
-        return number, shown(lines[number - 1])
+        return matches[chosen]
     raise _not_found(path, wanted, occurrence, lines, matches, code)
 
 
@@ -47,7 +47,7 @@ def _not_found(
         message = f"{len(matches)} lines contain {quoted}"
         advice = f"Add occurrence (1 to {len(matches)}), more of the text, or the line of one of details.candidates"
     else:
-        message = f"Only {len(matches)} line{'s' * (len(matches) > 1)} contain{'s' * (len(matches) == 1)} {quoted}"
+        message = f"Only {counted(len(matches), 'line contains', 'lines contain')} {quoted}"
         advice = f"Give an occurrence from 1 to {len(matches)}"
     numbers = matches[:CANDIDATES] or _similar(text, lines, code)
     candidates: list[dict[str, Any]] = [{"line": number, "text": shown(lines[number - 1])} for number in numbers]

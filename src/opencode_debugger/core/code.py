@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import RelayError, invalid_parameter
 from ..files import is_inside, is_withheld, refused_source
+from ..wording import counted
 from . import inspection, source
 from .debuggee import LIBRARY, Debuggee
 from .settings import Config
@@ -177,7 +178,11 @@ def _page(found: dict[str, Any], start_line: int | None, end_line: int | None) -
         start_line = max(1, min(around, end_line or around))
     if start_line > max(1, total):
         raise invalid_parameter(
-            "start_line", str(start_line), f"The source has {total} lines", "Ask for an earlier line", max_line=total
+            "start_line",
+            str(start_line),
+            f"The source has {counted(total, 'line')}",
+            "Ask for an earlier line",
+            max_line=total,
         )
     last = min(total, end_line or total, start_line + MOST_LINES - 1)
     lines, room = [], ROOM

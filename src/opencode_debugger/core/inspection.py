@@ -9,6 +9,7 @@ from typing import Any
 
 from ..adapters.base import Adapter, Frames
 from ..errors import RelayError
+from ..wording import counted
 from .debuggee import Debuggee
 from .state import ENDED
 from .stops import Stop
@@ -53,7 +54,7 @@ async def in_frame(
     if frame_id >= len(frames):
         raise RelayError(
             "FRAME_NOT_FOUND",
-            f"Frame {frame_id} does not exist: the stack has {len(frames)} frames",
+            f"Frame {frame_id} does not exist: the stack has {counted(len(frames), 'frame')}",
             frame_id=frame_id,
             total_frames=len(frames),
         )

@@ -10,13 +10,15 @@ HANDED_DOWN = ". Python programs that are started with a PYTHONPATH of their own
 
 
 def missed(breakpoints: list[Breakpoint], about_children: str) -> str | None:
-    waiting = [bp for bp in breakpoints if bp.enabled and not bp.log_message]
+    """Nothing of those that nobody in this session has set."""
+    waiting = [bp for bp in breakpoints if bp.enabled and not bp.log_message and not bp.is_restored]
     if not waiting or any(bp.hits for bp in waiting):
         return None
     told = [_told(bp) for bp in waiting[:SHOWN]]
     if len(waiting) > SHOWN:
         told.append(f"{len(waiting) - SHOWN} more, see GET /sessions/{{id}}/breakpoints")
-    return f"These breakpoints did not stop the program: {'; '.join(told)}{about_children}"
+    these = "This breakpoint" if len(waiting) == 1 else "These breakpoints"
+    return f"{these} did not stop the program: {'; '.join(told)}{about_children}"
 
 
 def _told(bp: Breakpoint) -> str:

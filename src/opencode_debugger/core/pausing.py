@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from ..errors import RelayError
+from ..wording import counted
 from .debuggee import Debuggee
 from .execution import Execution, Wait
 from .input import Input
@@ -128,7 +129,7 @@ class Pausing:
             return adapter.busy
         told = [_where(row) for row in busy[:BUSY_SHOWN]]
         if len(busy) > BUSY_SHOWN:
-            told.append(f"{len(busy) - BUSY_SHOWN} more threads are busy")
+            told.append(counted(len(busy) - BUSY_SHOWN, "more busy thread"))
         if any(str(location(row["top"])["path"]).endswith(EVENT_LOOP) for row in busy):
             told.append("what asyncio tasks wait for: GET /sessions/{id}/tasks")
         return f"{adapter.busy} {'; '.join(told)}; a stack: GET /sessions/{{id}}/threads/{busy[0]['id']}/stacktrace"

@@ -8,17 +8,22 @@ import os
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import msgspec
+
 from ..adapters.base import Adapter
 from ..errors import RelayError, invalid_parameter
+from ..wording import counted
 from .breakpoints import Breakpoint, BreakpointTable, examine, require_found, require_good_condition
-from .by_text import shown
 from .debuggee import Debuggee
 from .exception_breakpoints import ExceptionPlacement, draft_of
+from .moved_lines import content_of
 from .source import read_lines
 from .state import LIVE
+from .unsaved import Unsaved
 
 FILE_WATCH = 1.0
-"""What a session knows of a breakpoint besides what was set."""
+TOLD = 10
+MORE = "{}: see GET /sessions/{{id}}/breakpoints"
 
 
 class Placement:
@@ -31,13 +36,15 @@ class Placement:
         self.changing = asyncio.Lock()
         """held while the debugger is told of breakpoints, a launch included, so that none falls between"""
         self.exceptions = ExceptionPlacement(debuggee, adapter, self.changing)
+        self.unsaved = Unsaved()
 
     async def restore(self, definitions: list[dict[str, Any]]) -> None:
-        """Those that still make sense: a line that is gone is no reason to refuse a session."""
+        """Those of earlier sessions, where their lines are now: one that is gone is no reason to refuse a session."""
         for definition in definitions:
-            with contextlib.suppress(RelayError, KeyError, TypeError):
-                (draft,) = await self._table.check([item_of(definition)], False, self._adapter)
-                self._table.place(draft)
+            with contextlib.suppress(RelayError, KeyError, TypeError, msgspec.ValidationError):
+                self._table.place(self._table.restored(item_of(definition)))
+        if definitions:
+            await self.look_again()
         self._watch_missing_files()
 
     def exported(self, place: Callable[[str], str]) -> list[dict[str, Any]]:
@@ -58,7 +65,7 @@ class Placement:
                     raise
                 warnings.append(f"Breakpoint at {where} was left out: {error.message}")
                 continue
-            self._table.place(draft)
+            self.unsaved.keep(self._table.place(draft)[0])
             if draft.is_pending and not draft.function:
                 warnings.append(f"Breakpoint at {where} waits for its file, which does not exist")
         self._watch_missing_files()
@@ -69,32 +76,40 @@ class Placement:
         self._table.project_root = project_root
 
     async def look_again(self) -> None:
-        """Files change between two runs: breakpoints by text are where the text is now, lines are judged anew."""
+        """Files are edited between two runs: breakpoints go where their lines are now, and are judged anew. Those of a
+        program that runs stay: its lines are those that it has loaded."""
         async with self.changing:
-            for bp in self._table.all():
-                if bp.text is not None:
-                    with contextlib.suppress(RelayError):
-                        await self._find_again(bp)
-        await self.judge_again()
+            if self._debuggee.state in LIVE:
+                return
+            moved = self._table.follow_lines()
+            await self._judge_all()
+        for old, new in moved:
+            self.unsaved.move(old, new)
+            self._announce(new, "changed")
 
-    async def _find_again(self, old: Breakpoint) -> None:
-        lines = [shown(line) for line in read_lines(old.path)]
-        if lines[old.line - 1 : old.line] == [old.text]:
-            return
-        found = [number for number, line in enumerate(lines, 1) if line == old.text]
-        line = min(found, key=lambda number: abs(number - old.line), default=old.line)
-        (new,) = await self._table.check([_as_item(old) | {"line": line}], False, self._adapter)
-        self._table.require_room(old, new)
-        new.text = old.text if found else None
-        self._table.replace(old, new)
-        self._announce(new, "changed")
+    def take_edits(self) -> list[str]:
+        """What edits of files have done to breakpoints: to be told once."""
+        edited = [bp for bp in self._table.all() if bp.edited]
+        told = [f"{bp.id} ({bp.path}): {bp.edited}" for bp in edited[:TOLD]]
+        for bp in edited:
+            bp.edited = None
+        rest = len(edited) - len(told)
+        return [*told, MORE.format(counted(rest, "more breakpoint"))] if rest else told
 
     async def judge_again(self) -> None:
         """Another interpreter may see other lines."""
         async with self.changing:
-            for bp in self._table.all():
-                with contextlib.suppress(RelayError):
-                    await examine(bp, False, self._adapter)
+            await self._judge_all()
+
+    async def _judge_all(self) -> None:
+        for bp in self._table.all():
+            await self._judge(bp)
+
+    async def _judge(self, bp: Breakpoint) -> None:
+        try:
+            await examine(bp, False, self._adapter)
+        except RelayError as error:
+            bp.verified, bp.is_pending, bp.message = False, False, error.message
 
     def begin(self) -> None:
         """A program starts: nothing has been reached yet, no file has changed."""
@@ -105,6 +120,7 @@ class Placement:
     async def put(
         self, breakpoints: list[dict[str, Any]], strict: bool = False, single: bool = False
     ) -> dict[str, Any]:
+        await self.look_again()
         async with self.changing:
             drafts = await self._table.check(breakpoints, strict, self._adapter)
             async with self._all_or_nothing({draft.group for draft in drafts}):
@@ -115,6 +131,7 @@ class Placement:
                     if strict:
                         require_found(bp)
         for bp, reason in placed:
+            self.unsaved.keep(bp)
             self._announce(bp, reason)
         self._watch_missing_files()
         await self._mark_changed([bp for bp, _ in placed])
@@ -125,6 +142,7 @@ class Placement:
 
     async def change(self, breakpoint_id: str, changes: dict[str, Any], strict: bool = False) -> dict[str, Any]:
         """Only what is named changes; null takes a condition, hit condition or log message away."""
+        await self.look_again()
         async with self.changing:
             old = self._table.find(breakpoint_id)
             if old.function and "line" in changes:
@@ -133,7 +151,7 @@ class Placement:
             (new,) = await self._table.check([_as_item(old) | changes], strict, self._adapter)
             self._table.require_room(old, new)
             if new.key == old.key:
-                new.text, new.places = old.text, new.places or old.places
+                new.content, new.places = old.content, new.places or old.places
                 if new.function and old.verified and not new.verified:
                     new.verified, new.message, new.is_pending = True, old.message, False
             async with self._all_or_nothing({old.group}):
@@ -145,6 +163,7 @@ class Placement:
                 require_good_condition(new)
                 if strict:
                     require_found(new)
+        self.unsaved.move(old, new)
         self._announce(new, "changed")
         self._watch_missing_files()
         await self._mark_changed([new])
@@ -168,6 +187,7 @@ class Placement:
                     self._table.remove(bp)
                 await self._send(groups)
         for bp in gone:
+            self.unsaved.drop(bp)
             self._announce(bp, "removed")
         return [{"id": bp.id, **_place(bp)} for bp in gone]
 
@@ -175,6 +195,7 @@ class Placement:
         self, breakpoints: list[dict[str, Any]], exception_breakpoints: list[dict[str, Any]], replace: bool = False
     ) -> dict[str, Any]:
         """Many at once, all or none; with `replace` they are the only ones afterwards."""
+        await self.look_again()
         async with self.changing:
             drafts = await self._table.check([item_of(each) for each in breakpoints], False, self._adapter)
             rules = [draft_of(each, self._adapter.check_expression) for each in exception_breakpoints]
@@ -190,7 +211,11 @@ class Placement:
                 ruled = [(rule, self._debuggee.exceptions.place(rule)) for rule in rules]
                 await self._send(groups)
                 await self.exceptions.send()
-        for bp, reason in [*((bp, "removed") for bp in gone), *placed]:
+        for bp in gone:
+            self.unsaved.drop(bp)
+            self._announce(bp, "removed")
+        for bp, reason in placed:
+            self.unsaved.keep(bp)
             self._announce(bp, reason)
         for rule, reason in [*((rule, "removed") for rule in dropped), *ruled]:
             self.exceptions.announce(rule, reason)
@@ -272,10 +297,8 @@ class Placement:
 
     async def _verify(self, bp: Breakpoint) -> None:
         async with self.changing:
-            try:
-                await examine(bp, False, self._adapter)
-            except RelayError as error:
-                bp.is_pending, bp.message = False, error.message
+            await self._judge(bp)
+            bp.content = bp.content or content_of(read_lines(bp.path), bp.line)
             with contextlib.suppress(RelayError):
                 await self._send({bp.group})
         self._announce(bp, "changed")

@@ -10,6 +10,7 @@ import msgspec
 
 from ..adapters.permission import may_run
 from ..errors import RelayError, invalid_parameter
+from ..wording import counted
 from .choosing_python import missing_module
 from .debuggee import LIBRARY, Debuggee
 from .input import Input
@@ -141,7 +142,7 @@ class Reporter:
         report["stack"] = [describe_frame(self._debuggee, frame, index) for index, frame in frames]
         hidden = len(stop.frames) - shown
         if hidden > 0:
-            _omit(report, f"{hidden} more frames", f"GET /sessions/{{id}}/stacktrace?start_frame={shown}")
+            _omit(report, counted(hidden, "more frame"), f"GET /sessions/{{id}}/stacktrace?start_frame={shown}")
         if shown > STACK_TOP and not stop.focus:
             own = report["stack"][-1]
             where = f"{own['name']} at {own['source']['path']}:{own['line']}"
@@ -181,7 +182,7 @@ class Reporter:
             report["locals"] = _first_of(_used_first(answer["variables"], report["current_location"]), budget // 2)
             hidden = answer["omitted"] + len(answer["variables"]) - len(report["locals"])
             if hidden:
-                _omit(report, f"{hidden} more locals", GET["locals"])
+                _omit(report, counted(hidden, "more local"), GET["locals"])
 
     def _changes(self, stop: Stop, place: dict[str, Any], variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Against the last report of the thread, if it was in the same function.
@@ -255,7 +256,9 @@ class Reporter:
         if shown:
             report["output"] = shown
         if texts or skipped:
-            _omit(report, f"{len(texts) + skipped} earlier output entries", GET["output"])
+            _omit(
+                report, counted(len(texts) + skipped, "earlier output entry", "earlier output entries"), GET["output"]
+            )
 
 
 async def _nothing(session_id: str, fields: list[str] | None, budget: int) -> dict[str, Any]:
@@ -343,7 +346,7 @@ def _without_libraries(traceback: str) -> str:
             is_hidden = False  # the end of the frames: what was raised
         if not is_hidden:
             if hidden:
-                shown.append(f"  [{hidden} frames in libraries]\n")
+                shown.append(f"  [{counted(hidden, 'frame')} in libraries]\n")
                 hidden = 0
             shown.append(line)
     return "".join(shown)

@@ -119,6 +119,7 @@ class Session:
             "clear_breakpoints": self.placement.clear,
             "change_breakpoint": self.placement.change,
             "apply_breakpoints": self.placement.apply,
+            "unsaved_breakpoints": self.placement.unsaved.take,
             "set_exception_breakpoint": self.placement.exceptions.put,
             "list_exception_breakpoints": self.placement.exceptions.listed,
             "remove_exception_breakpoints": self.placement.exceptions.remove,
@@ -221,6 +222,7 @@ class Session:
             "timeout_seconds": self.lifetime.timeout,
             "info": self.info(),
             "children": self.family.described(self),
+            "saves_breakpoints": self.config.saves_breakpoints,
         }
 
     # Its configuration, to change and to take elsewhere.

@@ -40,6 +40,10 @@ class Config:
     """debugpy, gdb, lldb or ez; by the program if nothing is said"""
     breakpoints: list[dict[str, Any]] = field(default_factory=list)
     """to restore"""
+    breakpoints_changed_at: float | None = None
+    """when those were last changed"""
+    saves_breakpoints: bool = True
+    """whether the relay saves its breakpoints for the project"""
     launch: dict[str, Any] | None = None
     """what to launch when a launch names nothing"""
     parts: dict[str, Any] | None = None

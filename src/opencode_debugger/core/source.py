@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..files import read_source
+from ..wording import counted
 
 TEXT_LIMIT = 200
 OPEN = "The line is checked when the program is loaded. Breakpoint pending."
@@ -44,7 +45,8 @@ class SourceFile:
     def verdict(self, line: int) -> LineVerdict:
         """Whether a breakpoint on the line stops, and if not, what to do instead."""
         if line < 1 or 0 < self.max_line < line:
-            return LineVerdict(False, "past_end", f"Line {line} does not exist: the file has {self.max_line} lines")
+            there = counted(self.max_line, "line")
+            return LineVerdict(False, "past_end", f"Line {line} does not exist: the file has {there}")
         if self.error is not None:
             return LineVerdict(False, "no_code", f"Cannot check line {line}: {self._broken()}")
         if self._has_code(line) and not self._is_certain:

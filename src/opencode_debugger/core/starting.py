@@ -112,13 +112,11 @@ class Starting:
         return launch_spec(self._config, **wishes), stop_on_exception
 
     async def _judge_lines(self, spec: LaunchSpec) -> None:
-        """Judge breakpoints by the interpreter, if it was not asked before: what a document or a folder names is not
-        run before a launch."""
+        """Look for breakpoints in the files as they are now, with the interpreter that is to run: what a document or a
+        folder names is not run before a launch."""
         if spec.interpreter_reason and spec.interpreter != self._config.interpreter:
             self._adapter.use_interpreter(spec.interpreter)
-            await self._placement.judge_again()
-        elif not self._config.asks_early:
-            await self._placement.judge_again()
+        await self._placement.look_again()
 
     async def _start(self, spec: LaunchSpec, stop_on_exception: bool | str | None) -> None:
         await self._placement.verify_pending()
@@ -160,7 +158,8 @@ class Starting:
         return about_missing(module, program, self._project) if "interpreter_reason" in program else None
 
     def _warnings(self) -> dict[str, Any]:
-        return {"warnings": self._adapter.warnings} if self._adapter.warnings else {}
+        warnings = [*self._adapter.warnings, *self._placement.take_edits()]
+        return {"warnings": warnings} if warnings else {}
 
     async def restart(
         self,

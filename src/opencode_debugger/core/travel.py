@@ -145,7 +145,7 @@ class Travel:
                 suggestion="Use POST /sessions/{id}/step-until, or step-over with count",
             )
         if text is not None:
-            line, _ = await find_line(path, text, occurrence, self._adapter)
+            line = await find_line(path, text, occurrence, self._adapter)
         (draft,) = await self._debuggee.breakpoints.check([{"path": path, "line": line}], True, self._adapter)
         run, leaving = await self._run_with_visit(draft.path, draft.line)
         seconds = self._execution.seconds(wait, self._execution.seconds(True, 0))

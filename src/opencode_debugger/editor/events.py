@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core.session import Session
 from ..core.state import State
+from ..wording import counted
 from . import shapes
 from .breakpoints import Shared
 from .places import Places
@@ -55,7 +56,7 @@ class Events:
             page = await self._log.read_events(cursor, PAGE, NEWS)
             cursor = page["next_cursor"]
             if page["dropped"]:
-                text = f"[{page['dropped']} entries were left out: they came faster than they were read]\n"
+                text = f"[{counted(page['dropped'], 'entry was', 'entries were')} left out: not read in time]\n"
                 await self._wire.tell("output", {"category": "important", "output": text})
             for event in together(page["events"]):
                 async with self._telling:

@@ -206,6 +206,10 @@ class Breakpoint(Described):
     log_message: str | None = doc("Text of a logpoint.", "x is {x}")
     enabled: bool = doc("Whether it is active.", True)
     hit_count: int = doc("How often it was reached, and its condition, if any, was true, in this run.", 3)
+    restored: bool | None = doc("True when an earlier session of the project set it, and nobody in this one.", True)
+    moved_from: int | None = doc(
+        "The line that it was on before, if it was moved: by a request, or with its text in a file that was edited.", 41
+    )
     source_changed: bool | None = doc("True when its file changed after the program had loaded it.", True)
     message: str | None = doc("Why it is not verified, or more about its line.", "No executable code at line 15")
     suggestion: dict[str, Any] | None = doc(
@@ -228,7 +232,6 @@ class BreakpointsSet(Described):
 
 
 class BreakpointChanged(Breakpoint):
-    moved_from: int | None = doc("The line that it was on before, if it was moved.", 41)
     warning: str | None = NOT_SAVED
 
 

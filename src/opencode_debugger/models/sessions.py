@@ -52,7 +52,11 @@ class CreateSessionRequest(RequestModel):
     stop_on_entry: bool = Field(False, description="Pause at the program's first line.")
     stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " Unless a launch says otherwise; default all.")
     adapter: Adapter | None = Field(None, description=ADAPTER)
-    restore_breakpoints: bool = Field(True, description="Set the breakpoints saved for this project_root again.")
+    restore_breakpoints: bool = Field(
+        True,
+        description="Set the breakpoints saved for this project_root again. If false, none are, and those of this "
+        "session are not saved.",
+    )
     mode: Literal["launch", "attach"] = Field(
         "launch", description="attach: attach to a program in the same call; if that fails, there is no session."
     )
@@ -200,6 +204,16 @@ class WaitingForInput(Described):
     )
 
 
+class RestoredBreakpoints(Described):
+    count: int = doc("How many there are.", 2, ...)
+    changed_at: str | None = doc("When they were last changed.", "2026-01-13T10:30:00.000Z")
+    edits: list[str] = doc(
+        "What edits of their files since then mean for them.",
+        ["bp_1 (/home/dev/cart.py): The file was edited: moved with its line, from line 3 to line 6"],
+        ...,
+    )
+
+
 class SessionCreated(Described):
     session_id: str = doc("Identifier for every further call.", "sess_a1b2c3d4", ...)
     name: str = doc("Name of the session.", "debug-my-script")
@@ -207,7 +221,9 @@ class SessionCreated(Described):
     created_at: str = doc("When it was created.", "2026-01-13T10:30:00.000Z", ...)
     expires_at: str | None = doc("When it expires unless something happens.", "2026-01-13T11:30:00.000Z")
     config: SessionConfig | None = doc("Settings of the session.")
-    message: str | None = doc("That breakpoints of its project were restored.")
+    message: str | None = doc("That breakpoints of its project were restored, from when, and how to drop them.")
+    restored_breakpoints: RestoredBreakpoints | None = doc("Only if there are breakpoints of earlier sessions.")
+    warnings: list[str] | None = doc("What could not be done, as breakpoints that could not be saved.")
     breakpoint_count: int = doc("How many breakpoints there are; some may be restored ones.", 3)
 
 

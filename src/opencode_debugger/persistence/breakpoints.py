@@ -45,15 +45,14 @@ class Definition(msgspec.Struct):
         return self.source.path, self.line
 
 
-Definitions = dict[Key, Definition]
+class Saved(Definition):
+    """One that a session has set."""
+
+    content: dict[str, Any] | None = None
+    """what the session knows of its line, to find it again"""
 
 
-def definition_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a breakpoint that a session describes: of a function not where it was found."""
-    if not answer.get("function"):
-        return answer
-    file = answer.get("file")
-    return {**answer, "source": {"path": file} if file else None, "line": None}
+Definitions = dict[Key, Saved]
 
 
 class BreakpointStore:
@@ -71,20 +70,33 @@ class BreakpointStore:
                 found = {}
         return [msgspec.to_builtins(definition) for definition in found.values()]
 
+    def changed_at(self, project_root: str | Path) -> float | None:
+        """When they were last changed; None if there are none."""
+        try:
+            return self.path_of(project_root).stat().st_mtime
+        except OSError:
+            return None
+
     def upsert(self, project_root: str | Path, definitions: Iterable[dict[str, Any]]) -> str | None:
         """Add these, or replace those at the same place; says why, if they could not be saved.
 
         Keys that are no part of a definition are left out."""
-        return self._change(project_root, added=_by_key(definitions), removed=())
+        return self.change(project_root, definitions, [])
 
     def remove(self, project_root: str | Path, definitions: Iterable[dict[str, Any]]) -> str | None:
-        return self._change(project_root, added={}, removed=_by_key(definitions))
+        return self.change(project_root, [], definitions)
+
+    def change(
+        self, project_root: str | Path, changed: Iterable[dict[str, Any]], gone: Iterable[dict[str, Any]]
+    ) -> str | None:
+        """Remove some, then add or replace others."""
+        return self._change(project_root, added=_by_key(changed), removed=_by_key(gone))
 
     def path_of(self, project_root: str | Path) -> Path:
         digest = hashlib.sha256(_real(project_root).encode("utf-8", "surrogatepass")).hexdigest()
         return self.folder / f"{digest[:16]}.json"
 
-    def _change(self, project_root: str | Path, added: Definitions, removed: Iterable[Key]) -> str | None:
+    def _change(self, project_root: str | Path, added: Definitions, removed: Definitions) -> str | None:
         root = _real(project_root)
         with self._lock:
             try:
@@ -93,9 +105,7 @@ class BreakpointStore:
                 return str(error)
             if before is None:
                 return f"{self.path_of(root)} was written by a newer version"
-            after = {**before, **added}
-            for key in removed:
-                after.pop(key, None)
+            after = {key: known for key, known in before.items() if key in added or key not in removed} | added
             return self._save(root, after) if after != before else None
 
     def _read(self, root: str) -> Definitions | None:
@@ -132,7 +142,7 @@ def _printable(root: str) -> str:
 
 
 def _by_key(definitions: Iterable[dict[str, Any]]) -> Definitions:
-    return {definition.key: definition for definition in msgspec.convert(list(definitions), list[Definition])}
+    return {definition.key: definition for definition in msgspec.convert(list(definitions), list[Saved])}
 
 
 def _check(data: Any) -> Definitions | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -31,6 +31,10 @@ class Held:
     """as it was when the relay got hold of it"""
     timeout: float
     """seconds without activity after which it expires"""
+    saves_breakpoints: bool = True
+    """for its project; a session that was made without those of the project keeps its own to itself"""
+    saving: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """held while changes of its breakpoints are saved, so that the last one is saved last"""
     is_lost: bool = False
     lost_at: float = 0.0
     clearing: asyncio.Task[Any] | None = None

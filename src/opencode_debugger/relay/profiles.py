@@ -12,7 +12,7 @@ from ..adapters.debugpy.interpreter import check_expression
 from ..core.breakpoints import Breakpoint, check_expressions
 from ..core.exception_breakpoints import draft_of
 from ..errors import RelayError
-from ..persistence.breakpoints import Definition, definition_of
+from ..persistence.breakpoints import Definition
 from ..persistence.profiles import ExceptionDefinition, Profile, ProfileStore, relative
 
 Call = Callable[[str, str, dict[str, Any]], Awaitable[bytes]]
@@ -55,7 +55,7 @@ class Profiles:
         listed = msgspec.json.decode(await self._call(session_id, "list_breakpoints", {}))["breakpoints"]
         rules = msgspec.json.decode(await self._call(session_id, "list_exception_breakpoints", {}))
         own = [rule for rule in rules["exception_breakpoints"] if not rule["from_launch"]]
-        return _profile(name, [definition_of(each) for each in listed], own, self._root_of(session_id))
+        return _profile(name, [_definition_of(each) for each in listed], own, self._root_of(session_id))
 
     async def apply(self, name: str, session_id: str, replace: bool) -> dict[str, Any]:
         profile = (await self.get(name)) | {"replace": replace}
@@ -66,6 +66,14 @@ class Profiles:
     async def delete(self, name: str) -> dict[str, Any]:
         await asyncio.to_thread(self._store.delete, name)
         return {"name": name, "deleted": True}
+
+
+def _definition_of(described: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a breakpoint that a session describes: of a function not where it was found."""
+    if not described.get("function"):
+        return described
+    file = described.get("file")
+    return {**described, "source": {"path": file} if file else None, "line": None}
 
 
 def _of_list(name: str, wishes: dict[str, Any]) -> Profile:

@@ -7,11 +7,15 @@ from typing import Any
 
 import msgspec
 
-from ..persistence.breakpoints import BreakpointStore, definition_of
+from ..errors import RelayError
+from ..persistence.breakpoints import BreakpointStore
+from .held import Held
 
 CHANGES = frozenset(
     {"set_breakpoints", "remove_breakpoint", "clear_breakpoints", "change_breakpoint", "apply_breakpoints"}
 )
+LAUNCHES = frozenset({"launch", "restart"})
+"""Then breakpoints follow their lines in files that were edited."""
 
 
 NOT_SAVED = (
@@ -20,20 +24,34 @@ NOT_SAVED = (
 )
 
 
-async def follow(store: BreakpointStore, root: str | None, operation: str, answer: bytes) -> bytes:
-    """An operation of a session, by its answer; which says so if it could not be saved."""
-    if root is None or operation not in CHANGES:
+class Unsaved(msgspec.Struct):
+    """What a session has done to its breakpoints since it was last asked."""
+
+    changed: list[dict[str, Any]]
+    gone: list[dict[str, Any]]
+
+
+async def save(store: BreakpointStore, held: Held) -> str | None:
+    """Saves what is not saved yet; says why, if that could not be done."""
+    if held.project_root is None or not held.saves_breakpoints:
+        return None
+    async with held.saving:
+        try:
+            answer = await held.handle.call("unsaved_breakpoints")
+        except RelayError:
+            return None  # it has just ended: there is nobody to be told
+        unsaved = msgspec.json.decode(answer, type=Unsaved)
+        why = await asyncio.to_thread(store.change, held.project_root, unsaved.changed, unsaved.gone)
+    return None if why is None else NOT_SAVED.format(why=why)
+
+
+async def follow(store: BreakpointStore, held: Held, operation: str, answer: bytes) -> bytes:
+    """The answer of an operation of a session; which says so if its breakpoints could not be saved."""
+    if operation not in CHANGES | LAUNCHES:
+        return answer
+    warning = await save(store, held)
+    if warning is None:
         return answer
     said = msgspec.json.decode(answer)
-    why = await asyncio.to_thread(_follow, store, root, operation, said)
-    return answer if why is None else msgspec.json.encode({**said, "warning": NOT_SAVED.format(why=why)})
-
-
-def _follow(store: BreakpointStore, root: str, operation: str, said: dict[str, Any]) -> str | None:
-    if operation in ("remove_breakpoint", "clear_breakpoints"):
-        return store.remove(root, [definition_of(gone) for gone in said.get("removed", [said])])
-    gone, there = [definition_of(gone) for gone in said.get("removed", ())], said.get("breakpoints", ())
-    if operation == "change_breakpoint":
-        gone, there = [{**said, "line": said["moved_from"]}] if said.get("moved_from") else [], [said]
-    why = store.remove(root, gone)
-    return store.upsert(root, [definition_of(each) for each in there]) or why
+    told = {"warnings": [*said.get("warnings", []), warning]} if operation in LAUNCHES else {"warning": warning}
+    return msgspec.json.encode({**said, **told})

@@ -108,7 +108,10 @@ class Relay:
         options = checked_options(options, None)
         restore = options.pop("restore_breakpoints", True)
         root = options.get("project_root")
-        return await self._create({**options, "breakpoints": self._breakpoints.load(root) if restore and root else []})
+        if restore and root:
+            changed_at = self._breakpoints.changed_at(root)
+            options |= {"breakpoints": self._breakpoints.load(root), "breakpoints_changed_at": changed_at}
+        return await self._create({**options, "saves_breakpoints": restore})
 
     async def _create(self, config: dict[str, Any]) -> bytes:
         async with self._place():
@@ -120,32 +123,32 @@ class Relay:
 
     async def _configured(self, handle: Handle, config: dict[str, Any]) -> bytes:
         name = config.get("name") or f"session-{handle.session_id.removeprefix('sess_')}"
-        root = config.get("project_root")
+        timeout = config.get("timeout_seconds") or config["limits"]["session_timeout_seconds"]
         try:
             answer = await handle.call("configure", {**config, "session_id": handle.session_id, "name": name})
             info = msgspec.json.decode(answer)
-            if config.get("parts") and root is not None:
-                listed = await handle.call("list_breakpoints")
-                saved = await saved_breakpoints.follow(self._breakpoints, root, "set_breakpoints", listed)
-                if saved is not listed:
-                    info["warnings"].append(msgspec.json.decode(saved)["warning"])
-                    answer = msgspec.json.encode(info)
+            held = Held(handle, config.get("project_root"), info, timeout, config.get("saves_breakpoints", True))
+            if warning := await saved_breakpoints.save(self._breakpoints, held):
+                info["warnings"] = [*info.get("warnings", []), warning]
+                answer = msgspec.json.encode(info)
         except BaseException:
             await handle.closed(0)
             await self._sessions.remove_remains(handle.folder, handle)
             raise
-        timeout = config.get("timeout_seconds") or config["limits"]["session_timeout_seconds"]
-        self._sessions.hold(Held(handle, root, info, timeout))
+        self._sessions.hold(held)
         return answer
 
     async def _create_attached(self, options: dict[str, Any]) -> bytes:
         """Both or nothing: a session that could not attach is gone again."""
         target = {name: options[name] for name in TARGET if name in options}
         rest = {name: value for name, value in options.items() if name not in (*TARGET, "mode")}
-        session_id = msgspec.json.decode(await self.create_session(rest))["session_id"]
+        created = msgspec.json.decode(await self.create_session(rest))
+        session_id = created["session_id"]
         try:
             await self.call(session_id, "attach", target)
-            return await self.call(session_id, "info", {})
+            info = await self.call(session_id, "info", {})
+            told = {name: created[name] for name in ("message", "restored_breakpoints") if name in created}
+            return msgspec.json.encode({**msgspec.json.decode(info), **told}) if told else info
         except BaseException:
             with contextlib.suppress(RelayError):
                 await self.delete_session(session_id, True)
@@ -158,6 +161,7 @@ class Relay:
         if minutes := options.pop("timeout_minutes", None):
             options["timeout_seconds"] = minutes * 60
         exported.pop("name")
+        options["saves_breakpoints"] = self._sessions.find(session_id).saves_breakpoints
         return await self._create(
             {**options, "name": name or copied, "launch": exported.pop("launch"), "parts": exported}
         )
@@ -211,7 +215,7 @@ class Relay:
             if operation in LOOKS and error.code == "DEBUGPY_ERROR":
                 return held.call_lost(operation)  # its runner has just died
             raise
-        return await saved_breakpoints.follow(self._breakpoints, held.project_root, operation, answer)
+        return await saved_breakpoints.follow(self._breakpoints, held, operation, answer)
 
     async def update_session(self, session_id: str, changes: dict[str, Any]) -> bytes:
         held = self._sessions.find(session_id)

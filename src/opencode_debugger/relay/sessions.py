@@ -118,7 +118,7 @@ class Sessions:
     def _take_over(self, handle: Handle, described: Described) -> None:
         logger.info("session %s found again", handle.session_id)
         info = {**unknown(handle.session_id), **described.info, "session_id": handle.session_id}
-        held = Held(handle, described.project_root, info, described.timeout_seconds)
+        held = Held(handle, described.project_root, info, described.timeout_seconds, described.saves_breakpoints)
         self.hold(held)
         for child in described.children:
             self._hold_child(held, child)
@@ -150,7 +150,8 @@ class Sessions:
         session_id = str(described.info.get("session_id"))
         handle = ChildHandle(parent.runner, session_id)
         info = {**unknown(session_id), **described.info}
-        self._held.setdefault(session_id, Held(handle, described.project_root, info, parent.timeout))
+        held = Held(handle, described.project_root, info, parent.timeout, described.saves_breakpoints)
+        self._held.setdefault(session_id, held)
 
     def _noticed(self, held: Held, method: str, params: dict[str, Any]) -> None:
         if method == "expired":

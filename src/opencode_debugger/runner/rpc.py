@@ -103,6 +103,7 @@ class Described(msgspec.Struct):
     info: dict[str, Any]
     timeout_seconds: float
     children: list[Described] = []
+    saves_breakpoints: bool = True
 
 
 _calls = msgspec.json.Decoder(Call)

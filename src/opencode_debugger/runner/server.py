@@ -16,11 +16,13 @@ import msgspec
 
 from ..adapters import processes
 from ..adapters.permission import may_run
+from ..core.events import timestamp
 from ..core.patience import Patience, halt, halted, of_this_call
 from ..core.session import Session
 from ..core.settings import Config
 from ..errors import RelayError, not_written
 from ..files import socket_address
+from ..wording import counted
 from . import rpc
 from .activity import Activity
 from .paths import DETACHED, FINAL, SOCKET
@@ -35,8 +37,9 @@ FOLLOWS = frozenset({"follow_output", "follow_events"})
 """Calls that only read: they can be cut short at any point."""
 
 RESTORED = (
-    "{count} breakpoints of this project were restored: GET /sessions/{{id}}/breakpoints lists them, "
-    "DELETE /sessions/{{id}}/breakpoints removes them"
+    "{count} of this project {were} restored, last changed {changed_at}: GET /sessions/{{id}}/breakpoints lists, "
+    "DELETE /sessions/{{id}}/breakpoints removes them for good. A session that is created with "
+    '"restore_breakpoints": false has none of them and saves none of its own'
 )
 STOPPED_OR_NOT = PASSIVE | {"configure", "end", "terminate", "detach", "restart"}
 """Calls that come to an end also if the program's process is stopped by a signal."""
@@ -261,9 +264,17 @@ class Server:
         answer = self.session.info()
         if self.session.config.parts is not None:
             answer["warnings"] = warnings
-        elif restored := answer["breakpoint_count"]:
-            answer["message"] = RESTORED.format(count=restored)
+        elif answer["breakpoint_count"]:
+            answer |= self._restored(self.session)
         return answer
+
+    def _restored(self, session: Session) -> dict[str, Any]:
+        """What the session has from earlier ones."""
+        count, changed_at = len(session.debuggee.breakpoints), session.config.breakpoints_changed_at
+        shown = None if changed_at is None else timestamp(changed_at)
+        words = {"count": counted(count, "breakpoint"), "were": "was" if count == 1 else "were"}
+        restored = {"count": count, "changed_at": shown, "edits": session.placement.take_edits()}
+        return {"message": RESTORED.format(**words, changed_at=shown), "restored_breakpoints": restored}
 
     def _tell(self, method: str, params: dict[str, Any]) -> None:
         for client in self._clients:

@@ -10,6 +10,7 @@ from ..core.events import Entry, Positions
 from ..core.session import Session
 from ..errors import RelayError
 from ..ez.protocol import State
+from ..wording import counted
 from . import shapes
 from .seen import Seen
 
@@ -51,7 +52,9 @@ class Telling:
             page = await self._session.debuggee.log.read_on(positions, PAGE, LOOK if is_asked else NEWS)
             positions = page.after
             if page.dropped:
-                await self._door.tell("error", message=f"{page.dropped} lines were not read in time and are lost")
+                await self._door.tell(
+                    "error", message=f"{counted(page.dropped, 'line was', 'lines were')} not read in time"
+                )
             entries = [entry for _, entry in page.found]
             for kind, body in happened(entries, together=page.has_more):
                 async with self._door.telling:

@@ -51,7 +51,7 @@ class Found:
 
 def find(path: str, lines: List[str], line: int, column: int) -> Found:
     if not 1 <= line <= len(lines):
-        raise Nothing("Line %d does not exist: the file has %d lines" % (line, len(lines)))
+        raise Nothing("Line %d does not exist: the file ends with line %d" % (line, len(lines)))
     if sum(map(len, lines)) > _SIZE:
         raise Nothing("The file is too large to be parsed for this")
     text = "\n".join(lines) + "\n"

@@ -87,13 +87,17 @@ _DEFAULT_FACTORY = defaultdict.__dict__["default_factory"].__get__
 Level = Tuple[str, int, int, Any]
 
 
+def _left_out(done: int, size: int) -> str:
+    return "%s... (%d item%s)" % (", " if done else "", size, "" if size == 1 else "s")
+
+
 def _tail(level: Optional[Level], until: Optional[Level] = None) -> str:
     """What closes all open containers, with the count of items where some are left out."""
     text = ""
     while level is not until and level is not None:
         closing, size, done, level = level
         if done < size:
-            text += "%s... (%d items)" % (", " if done else "", size)
+            text += _left_out(done, size)
         text += closing
     return text
 
@@ -271,7 +275,7 @@ class _Writer:
             return
         if done < size:  # a row of a table has more cells than it brings along
             self.cut = True
-            self.put("%s... (%d items)" % (", " if done else "", size))
+            self.put(_left_out(done, size))
 
 
 def lens_of(obj: Any, deadline: Optional[float]) -> Optional[Lens]:
