@@ -185,11 +185,110 @@ def test_it_is_pending_until_the_function_is_loaded(session: Session, main: Path
     assert [(body["reason"], body["breakpoint"]["verified"]) for body in told] == [("new", False), ("changed", True)]
 
 
-def test_a_name_that_nothing_has_stays_pending(session: Session, main: Path) -> None:
+def test_a_name_that_nothing_has_says_so_when_the_program_has_ended(session: Session, main: Path) -> None:
     set_on(session, "nothing")
     set_on(session, "Base.nothing")
-    assert session.launch(main)["status"] == "terminated"
-    assert [bp["verified"] for bp in listed(session).values()] == [False, False]
+    set_on(session, "add")
+    assert session.launch(main)["hit_breakpoint_ids"] == ["bp_3"]
+    assert listed(session)["bp_1"]["message"] == "Function 'nothing' is not loaded yet. Breakpoint pending."
+    session.patch("/breakpoints/bp_3", {"hit_condition": "99"})
+    never = "The program never loaded a function '{}': check its name, and of a library its module (json.dumps)"
+    said = {"bp_1": never.format("nothing"), "bp_2": never.format("Base.nothing")}
+    end = session.resume()
+    assert end["status"] == "terminated"
+    assert end["note"].startswith(f"These breakpoints did not stop the program: bp_1: {said['bp_1']}; bp_2: ")
+    assert {id: bp["message"] for id, bp in listed(session).items() if not bp["verified"]} == said
+
+
+EXPORTING = """
+from .inner import Thing, cached, decorated, plain
+from .starred import *
+from . import inner as alias
+"""
+INNER = """
+import functools
+
+
+def keep(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args)
+
+    return wrapper
+
+
+def plain():
+    return 1  # @plain
+
+
+@keep
+def decorated():
+    return 2  # @decorated
+
+
+@functools.lru_cache(maxsize=None)
+def cached():
+    return 3  # @cached
+
+
+class Thing:
+    def method(self):
+        return 4  # @method
+"""
+
+
+@pytest.mark.parametrize("version", list(pythons("3.8", "3.12", "3.13")))
+def test_what_a_package_has_from_its_modules_is_stopped_in_by_the_name_of_the_package(
+    api: Api, program: Write, version: str
+) -> None:
+    program(EXPORTING, "package/__init__.py")
+    inner = program(INNER, "package/inner.py")
+    starred = program("def starry():\n    return 5  # @starry\n\ndef other():\n    pass\n", "package/starred.py")
+    program("def plain():\n    return 0\n", "elsewhere.py")
+    main = program(
+        """
+        import elsewhere
+        import package
+        elsewhere.plain()
+        package.plain()
+        package.decorated()
+        package.cached()
+        package.Thing().method()
+        package.starry()
+        package.alias.plain()
+        """
+    )
+    names = ["plain", "decorated", "cached", "Thing.method", "starry", "alias.plain", "Thing"]
+    with api.session(python_path=str(pythons(version)[version])) as session:
+        for name in names:
+            set_on(session, f"package.{name}")
+        set_on(session, "math.sqrt")
+        stop = session.launch(main)
+        reached = []
+        while stop["status"] == "paused":
+            place = stop["current_location"]
+            reached.append((sorted(stop["hit_breakpoint_ids"]), Path(place["path"]), place["line"]))
+            stop = session.resume()
+        assert reached == [
+            (["bp_1", "bp_6"], inner, line_of(inner, "plain")),
+            (["bp_2"], inner, line_of(inner, "decorated")),
+            (["bp_3"], inner, line_of(inner, "cached")),
+            (["bp_4"], inner, line_of(inner, "method")),
+            (["bp_5"], starred, line_of(starred, "starry")),
+            (["bp_1", "bp_6"], inner, line_of(inner, "plain")),
+        ]
+        bound = listed(session)
+        assert [bound[f"bp_{n}"]["verified"] for n in range(1, 9)] == [True] * 6 + [False] * 2
+        assert bound["bp_7"]["message"].startswith("That is a class") and "bp_7" in stop["note"]
+        assert bound["bp_8"]["message"].startswith("That is no function written in Python")
+
+
+def test_functions_of_a_real_library_stop_by_the_names_that_everybody_uses(session: Session, program: Write) -> None:
+    path = program("import requests\nfrom requests import get\nget('nothing:')\n")
+    set_on(session, "requests.get")
+    set_on(session, "requests.Session.request")
+    assert session.launch(path)["current_location"]["function"] == "get"
+    assert session.resume()["current_location"]["function"] == "request"
 
 
 def test_a_bare_name_means_every_own_function_of_that_name(session: Session, main: Path) -> None:

@@ -177,6 +177,10 @@ def not_loaded(function: str | None) -> str:
     return f"Function '{function}' is not loaded yet. Breakpoint pending."
 
 
+def never_loaded(function: str | None) -> str:
+    return f"The program never loaded a function '{function}': check its name, and of a library its module (json.dumps)"
+
+
 class BreakpointTable:
     def __init__(self, project_root: str | None) -> None:
         self.project_root = project_root
@@ -331,6 +335,12 @@ class BreakpointTable:
         """A program that starts has reached nothing yet."""
         for bp in self._by_key.values():
             bp.hits, bp.source_changed = 0, False
+
+    def conclude(self) -> None:
+        """The program has come to its end: what it has not loaded it never had."""
+        for bp in self._by_key.values():
+            if bp.function and bp.message == not_loaded(bp.function):
+                bp.message = never_loaded(bp.function)
 
     def pending(self) -> list[Breakpoint]:
         return [bp for bp in self._by_key.values() if bp.is_pending]

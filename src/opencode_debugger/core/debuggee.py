@@ -342,6 +342,8 @@ class Debuggee:
         self.end, self.ended_at = end, time.monotonic()
         self.data.forget()
         self._forget_places()
+        if end.reason == "exited":
+            self.breakpoints.conclude()
         self.state = State.TERMINATED
         self.touch()
         self.log.add("terminated", end.to_event())

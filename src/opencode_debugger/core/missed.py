@@ -1,4 +1,4 @@
-"""Why a program ended without a stop at any breakpoint that it has."""
+"""Why a program ended without a stop at any breakpoint that it has, or at one that it could never reach."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ HANDED_DOWN = ". Python programs that are started with a PYTHONPATH of their own
 def missed(breakpoints: list[Breakpoint], about_children: str) -> str | None:
     """Nothing of those that nobody in this session has set."""
     waiting = [bp for bp in breakpoints if bp.enabled and not bp.log_message and not bp.is_restored]
-    if not waiting or any(bp.hits for bp in waiting):
+    if any(bp.hits for bp in waiting):
+        waiting = [bp for bp in waiting if bp.function and not bp.verified]  # which no run will ever reach
+    if not waiting:
         return None
     told = [_told(bp) for bp in waiting[:SHOWN]]
     if len(waiting) > SHOWN:

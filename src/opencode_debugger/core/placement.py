@@ -76,13 +76,18 @@ class Placement:
         self._table.project_root = project_root
 
     async def look_again(self) -> None:
-        """Files are edited between two runs: breakpoints go where their lines are now, and are judged anew. Those of a
-        program that runs stay: its lines are those that it has loaded."""
+        """Files are edited between two runs: breakpoints go where their lines are now, and all are judged anew."""
+        await self._follow_lines()
+        await self.judge_again()
+
+    async def _follow_lines(self) -> None:
+        """Those of a program that runs stay: its lines are those that it has loaded."""
         async with self.changing:
             if self._debuggee.state in LIVE:
                 return
             moved = self._table.follow_lines()
-            await self._judge_all()
+            for _, new in moved:
+                await self._judge(new)
         for old, new in moved:
             self.unsaved.move(old, new)
             self._announce(new, "changed")
@@ -99,11 +104,8 @@ class Placement:
     async def judge_again(self) -> None:
         """Another interpreter may see other lines."""
         async with self.changing:
-            await self._judge_all()
-
-    async def _judge_all(self) -> None:
-        for bp in self._table.all():
-            await self._judge(bp)
+            for bp in self._table.all():
+                await self._judge(bp)
 
     async def _judge(self, bp: Breakpoint) -> None:
         try:
@@ -120,7 +122,7 @@ class Placement:
     async def put(
         self, breakpoints: list[dict[str, Any]], strict: bool = False, single: bool = False
     ) -> dict[str, Any]:
-        await self.look_again()
+        await self._follow_lines()
         async with self.changing:
             drafts = await self._table.check(breakpoints, strict, self._adapter)
             async with self._all_or_nothing({draft.group for draft in drafts}):
@@ -142,7 +144,7 @@ class Placement:
 
     async def change(self, breakpoint_id: str, changes: dict[str, Any], strict: bool = False) -> dict[str, Any]:
         """Only what is named changes; null takes a condition, hit condition or log message away."""
-        await self.look_again()
+        await self._follow_lines()
         async with self.changing:
             old = self._table.find(breakpoint_id)
             if old.function and "line" in changes:
@@ -195,7 +197,7 @@ class Placement:
         self, breakpoints: list[dict[str, Any]], exception_breakpoints: list[dict[str, Any]], replace: bool = False
     ) -> dict[str, Any]:
         """Many at once, all or none; with `replace` they are the only ones afterwards."""
-        await self.look_again()
+        await self._follow_lines()
         async with self.changing:
             drafts = await self._table.check([item_of(each) for each in breakpoints], False, self._adapter)
             rules = [draft_of(each, self._adapter.check_expression) for each in exception_breakpoints]

@@ -13,13 +13,18 @@ from .visit import Visit, wanted
 FUNCTION_IDS = 1_000_000_000
 """What inside/functions.py adds to the number of a breakpoint."""
 FILTERED = "The function is in a file in which the debugger does not stop"
+OBSTACLES = {
+    "class": "That is a class: give one of its methods, as in Class.__init__",
+    "native": "That is no function written in Python, so nothing can stop in it: stop on a line that calls it",
+}
 
 Ask = Callable[..., Awaitable[Any]]
 
 
 def found(function: dict[str, Any]) -> Bound:
     """What the code inside the program says of a function."""
-    message = FILTERED if function["filtered"] and not function["places"] else None
+    message = FILTERED if function["filtered"] else OBSTACLES.get(function["obstacle"])
+    message = None if function["places"] else message
     return Bound(bool(function["places"]), None, message, tuple(function["places"]))
 
 

@@ -13,11 +13,11 @@ import os
 import sys
 import threading
 from functools import lru_cache, partial
-from types import FunctionType, SimpleNamespace
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from . import breakpoints
-from .names import Name, code_tree, file_of, first_line, qualified, same_method
+from .names import MISSING, Name, code_tree, file_of, first_line, function_code, qualified, same_method
 
 FIRST_ID = 1000000000
 """Ids of function breakpoints begin here, those of combinations of breakpoints on one line at twice that."""
@@ -43,10 +43,27 @@ class Wanted:
         """where it stops; the file as the program names it"""
         self.is_filtered = False
         """found only in files that are left out of debugging"""
+        self.obstacle: Optional[str] = None
+        """what has that name instead of a function of Python: a class, or anything else"""
 
     def describe(self) -> Dict[str, Any]:
         found = [{"path": path, "line": line} for (_, line), path in self.places.items()]
-        return {"number": self.number, "places": found[:PLACES_TOLD], "total": len(found), "filtered": self.is_filtered}
+        return {
+            "number": self.number,
+            "places": found[:PLACES_TOLD],
+            "total": len(found),
+            "filtered": self.is_filtered,
+            "obstacle": self.obstacle,
+        }
+
+    def look_up(self) -> Any:
+        """The code of what a module has under that name by now; if that is something else, it is noted."""
+        found = MISSING if self.places else self.name.exported()
+        if found is MISSING or issubclass(type(found), ModuleType):  # which a function of its name may replace
+            return None
+        code = function_code(found, self.name.last)
+        self.obstacle = None if code is not None else "class" if issubclass(type(found), type) else "native"
+        return code
 
 
 class Entry(NamedTuple):
@@ -192,6 +209,7 @@ def _loaded(event: str, code: Any) -> None:
     root = None if event == "exec" else qualified(code)
     for inner, qualname in code_tree(code, root, names):
         found.update((each.number, each) for each in _consider(py_db, inner, qualname, None, list(_wanted.values())))
+    found.update((each.number, each) for each in _look_up(py_db, list(_wanted.values())))
     _apply(py_db)
     for number in sorted(found):
         _send("function", found[number].describe())
@@ -216,6 +234,19 @@ def _look_around(py_db: Any, wanted: List[Wanted]) -> None:
         for code in each.name.inherited():
             if _is_in_file(each, code):
                 _add(py_db, each, code, partial(same_method, each.name), is_found=True)
+    _look_up(py_db, wanted)
+
+
+def _look_up(py_db: Any, wanted: List[Wanted]) -> List[Wanted]:
+    """Those of which there is news: what modules have imported from others is known when they have been executed."""
+    news = []
+    for each in wanted:
+        before = each.obstacle
+        code = each.look_up()
+        is_new = code is not None and _is_in_file(each, code) and _add(py_db, each, code, None)
+        if is_new or each.obstacle != before:
+            news.append(each)
+    return news
 
 
 def _consider(py_db: Any, code: Any, qualname: str, module: Optional[str], wanted: List[Wanted]) -> List[Wanted]:
@@ -226,18 +257,26 @@ def _consider(py_db: Any, code: Any, qualname: str, module: Optional[str], wante
         if name.last != code.co_name or not _is_in_file(each, code) or _is_debugger(code):
             continue
         is_own = each.file is not None or _is_own(py_db, code)
-        how = name.match(qualname, {module} if module else _modules_of(code.co_filename), code.co_filename, is_own)
+        modules = {module} if module else _modules_of(code.co_filename)
+        how = name.match(qualname, modules, code.co_filename, is_own)
         if how == "yes" and _add(py_db, each, code, None):
             found.append(each)
         elif how == "module":
             _add(py_db, each, code, partial(_is_in_module, name, qualname, is_own))
+        elif how == "export" and (name.is_in_package(modules) or not _is_filtered(py_db, code, _paths(code)[0])):
+            _add(py_db, each, code, partial(_is_exported, name))
         elif how == "class":
             _add(py_db, each, code, partial(same_method, name))
     return found
 
 
 def _is_in_module(name: Name, qualname: str, is_own: bool, frame: Any) -> bool:
-    return name.is_in_module(frame.f_globals.get("__name__"), qualname, is_own)
+    module = frame.f_globals.get("__name__")
+    return name.is_in_module(module, qualname, is_own) or name.is_exported(frame.f_code)
+
+
+def _is_exported(name: Name, frame: Any) -> bool:
+    return name.is_exported(frame.f_code)
 
 
 def _is_own(py_db: Any, code: Any) -> bool:

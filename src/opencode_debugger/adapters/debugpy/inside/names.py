@@ -5,13 +5,17 @@ from __future__ import annotations
 import dis
 import gc
 import os
-from types import CodeType, FunctionType, ModuleType
+import sys
+from functools import lru_cache
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Iterator, List, Optional, Set, Tuple
 
 LOCALS = "<locals>"
 OPTIMIZED = 1
 """Flag of the code of functions; class bodies and modules lack it."""
 GENERIC = "<generic parameters of "
+MISSING = object()
+CACHED = type(lru_cache(maxsize=None)(len))
 PREFIX = frozenset(("RESUME", "RETURN_GENERATOR", "COPY_FREE_VARS", "MAKE_CELL", "GEN_START", "EXTENDED_ARG", "CACHE"))
 """What runs before the first line of a function."""
 
@@ -20,7 +24,8 @@ class Name:
     """`func`, `module.func`, `Class.method`, `module.Class.method`, `outer.<locals>.inner`.
 
     It means functions whose module and qualified name end with it. `<locals>` may be left out. Of library code only
-    the whole name is taken: `run` is not `subprocess.run`.
+    the whole name is taken: `run` is not `subprocess.run`. It also means what a module has under that name from
+    another one: `requests.get`, which is defined in `requests.api`.
     """
 
     def __init__(self, text: str) -> None:
@@ -30,7 +35,7 @@ class Name:
         self.last = self._parts[-1]
 
     def match(self, qualname: str, modules: Set[str], filename: str, is_own: bool) -> Optional[str]:
-        """yes; or `module` or `class`, if that has to be asked when it is called."""
+        """yes; or `module`, `class` or `export`, if that has to be asked when it is called."""
         given = self._parts
         real = _split(qualname, self._has_locals)
         if is_own and real[-len(given) :] == given:
@@ -39,7 +44,7 @@ class Name:
             head = given[: -len(real)]
             if _is_path(filename, head) or any(self.is_in_module(name, qualname, is_own) for name in modules):
                 return "yes"
-            return None if modules else "module"
+            return "export" if modules else "module"
         raw = qualname.split(".")
         if is_own and len(given) > 1 and len(raw) > 1 and raw[-2] != LOCALS:
             return "class"
@@ -49,6 +54,24 @@ class Name:
         """Whether what comes before the qualified name is this module."""
         name = ".".join(self._parts[: -len(_split(qualname, self._has_locals))])
         return bool(module == name or (is_own and str(module).endswith("." + name)))
+
+    def exported(self) -> Any:
+        """What a module has under this name, wherever it is from: looked up without running anything. MISSING if there
+        is nothing, or not yet."""
+        for count in range(len(self._parts) - 1, 0, -1):
+            found = sys.modules.get(".".join(self._parts[:count]), MISSING)
+            for part in self._parts[count:]:
+                found = _member(found, part)
+            if found is not MISSING:
+                return found
+        return MISSING
+
+    def is_exported(self, code: CodeType) -> bool:
+        return function_code(self.exported(), self.last) is code
+
+    def is_in_package(self, modules: Set[str]) -> bool:
+        """Whether one of these modules belongs to the package that it begins with."""
+        return any(module.split(".")[0] == self._parts[0] for module in modules)
 
     def means_owner(self, kind: type) -> bool:
         """Whether it is a name of a method of this class."""
@@ -68,6 +91,17 @@ class Name:
                 if code is not None:
                     found.append(code)
         return found
+
+
+def _member(owner: Any, name: str) -> Any:
+    if issubclass(type(owner), ModuleType):
+        return object.__getattribute__(owner, "__dict__").get(name, MISSING)
+    if issubclass(type(owner), type):
+        for base in mro(owner):
+            attributes = type.__dict__["__dict__"].__get__(base)
+            if name in attributes:
+                return attributes[name]
+    return MISSING
 
 
 def _split(qualname: str, with_locals: bool) -> List[str]:
@@ -157,24 +191,24 @@ def file_of(module: Any) -> Any:
 
 def method_code(kind: type, name: str) -> Optional[CodeType]:
     """The code of a method, looked up without running anything of the class."""
-    for base in mro(kind):
-        attributes = type.__dict__["__dict__"].__get__(base)
-        if name in attributes:
-            return _code_of(attributes[name], name)
-    return None
+    code = function_code(_member(kind, name), name)
+    return code if code is not None and code.co_name == name else None
 
 
-def _code_of(found: Any, name: str) -> Optional[CodeType]:
-    """Through staticmethod, classmethod, property and whatever tells what it wraps."""
+def function_code(found: Any, name: str) -> Optional[CodeType]:
+    """Through staticmethod, classmethod, property, bound methods and whatever tells what it wraps. What is found under
+    another name than its own is taken as it is."""
     for _ in range(20):
-        if type(found) is FunctionType and found.__code__.co_name == name:
-            return found.__code__
-        if isinstance(found, (staticmethod, classmethod)):
+        kind = type(found)
+        if kind is FunctionType and (found.__code__.co_name == name or "__wrapped__" not in found.__dict__):
+            code: CodeType = found.__code__
+            return code
+        if issubclass(kind, (staticmethod, classmethod)) or kind is MethodType:
             found = found.__func__
-        elif isinstance(found, property):
+        elif issubclass(kind, property):
             found = found.fget
-        elif type(found) is FunctionType and "__wrapped__" in found.__dict__:
-            found = found.__dict__["__wrapped__"]
+        elif kind in (FunctionType, CACHED):
+            found = found.__dict__.get("__wrapped__")
         else:
             return None
     return None
