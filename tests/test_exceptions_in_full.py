@@ -55,7 +55,7 @@ def test_an_exception_is_told_with_everything_that_led_to_it(api: Api, program: 
         told = session.get("/exception")
         assert (told["type"], told["full_type"], told["message"]) == ("Broken", "__main__.Broken", "order failed")
         assert told["args"] == ["'order failed'", "{'id': 7}"]
-        assert told["break_mode"] == "unhandled"
+        assert told["break_mode"] == "unhandled" and "rules" not in told
         assert told["location"]["line"] == line_of(path, "broken")
         assert [(frame["function"], frame["line"]) for frame in told["frames"]] == [
             ("<module>", len(path.read_text().splitlines())),
@@ -70,6 +70,44 @@ def test_an_exception_is_told_with_everything_that_led_to_it(api: Api, program: 
         assert [frame["function"] for frame in value["frames"]] == ["order", "parse"]
         assert (key["relation"], key["type"], key["message"]) == ("cause", "KeyError", "'price'")
         assert key["frames"][-1]["line"] == line_of(path, "key")
+
+
+@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS)
+def test_an_exception_that_passes_generators_is_told_once_and_with_every_frame(
+    api: Api, program: Write, python: Path
+) -> None:
+    path = program(
+        """
+        import contextlib
+
+        def rows():
+            yield 1
+            raise ValueError("row")  # @raise
+
+        @contextlib.contextmanager
+        def managed():
+            try:
+                yield
+            finally:
+                print("closed", flush=True)
+
+        def total():
+            with managed():
+                return sum(rows())  # @total
+
+        total()  # @main
+        """
+    )
+    with api.session(python_path=str(python)) as session:
+        session.launch(path, stop_on_exception="user_unhandled")
+        told = session.get("/exception")
+        assert (told["type"], told["break_mode"], session.output()) == ("ValueError", "user_unhandled", "closed\n")
+        passed = [("<module>", "main"), ("total", "total"), ("rows", "raise")]
+        assert [(frame["function"], frame["line"]) for frame in told["frames"]] == [
+            (function, line_of(path, marker)) for function, marker in passed
+        ]
+        assert told["traceback"].count("  File ") == len(session.get("/stacktrace")["frames"]) == 3
+        assert session.resume()["exit_code"] == 1
 
 
 def test_a_stop_that_is_no_exception_has_none(session: Session, program: Write) -> None:

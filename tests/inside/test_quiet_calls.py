@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from opencode_debugger.adapters.debugpy.inside import calling, elsewhere, of_pydevd, raw, sources, tables
+from opencode_debugger.adapters.debugpy.inside import calling, elsewhere, of_pydevd, raised, raw, sources, tables
 from opencode_debugger.adapters.debugpy.inside.interrupts import nothing_runs
 from opencode_debugger.adapters.debugpy.inside.repr import render
 
@@ -174,25 +174,6 @@ def test_what_only_pretends_to_be_a_range_or_a_table_is_not_asked(monkeypatch: p
     assert asked == []
 
 
-def test_an_exception_that_the_program_made_up_is_not_taken_for_the_debuggers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_pydevd, "CAUGHT", 0)
-    asked: list[Any] = []
-
-    class Found:
-        def __getitem__(self, part: Any) -> Any:
-            asked.append(part)
-
-        def __bool__(self) -> bool:
-            return bool(asked.append("bool"))
-
-    def frame() -> Any:
-        __exception__ = Found()  # noqa: F841
-        return sys._getframe()
-
-    assert quietly("exception", frame()) == {"exception": None}
-    assert asked == []
-
-
 def test_a_look_imports_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     imported: list[str] = []
     original = __import__
@@ -203,6 +184,8 @@ def test_a_look_imports_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
     path = tmp_path / "module.py"
     path.write_text("def f(a):\n    return a.b\n")
+    monkeypatch.setattr(of_pydevd, "pydevd", types.SimpleNamespace(get_global_debugger=lambda: None))
+    monkeypatch.setattr(raised, "at_stop", lambda: (error := ValueError("bad"), error.__traceback__))
     monkeypatch.setattr("builtins.__import__", note)
     answers = [
         quietly("hover", expression=" Plain.own ", limit=100),

@@ -134,6 +134,7 @@ async def exception(debuggee: Debuggee) -> dict[str, Any]:
             f"The program is not stopped on an exception but on: {stop.reason}",
             stop_reason=stop.reason,
         )
+    told.pop("rules", None)  # our numbers of what it stopped for; the stop has their ids in hit_breakpoint_ids
     return {**told, "break_mode": stop.exception["break_mode"], "thread_id": stop.thread_id, "location": stop.location}
 
 

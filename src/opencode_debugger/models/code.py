@@ -149,7 +149,7 @@ class ExceptionDetails(ExceptionLink):
 
     args: list[str] | None = doc("Its arguments.", ["'price'"])
     traceback: str | None = doc("As Python prints it.", "Traceback (most recent call last):\n  ...")
-    break_mode: str | None = doc("always (raised) or unhandled.", "unhandled")
+    break_mode: str | None = doc("always (raised), unhandled, or user_unhandled.", "unhandled")
     variables_reference: int | None = doc("Ask variables with it for its attributes.", 1002)
     chain: list[ExceptionLink] | None = doc("What led to it, the nearest first.")
     exceptions: list[Any] | None = doc("Members of an exception group.")

@@ -186,7 +186,7 @@ class ExceptionInfo(Described):
     type: str | None = doc("Class of the exception.", "ValueError")
     message: str | None = doc("Its text.", "invalid literal for int() with base 10: 'abc'")
     traceback: str | None = doc("Its traceback.", "Traceback (most recent call last):\n  ...")
-    break_mode: str | None = doc("In events only: always (raised) or unhandled.", "unhandled")
+    break_mode: str | None = doc("In events only: always (raised), unhandled, or user_unhandled.", "unhandled")
     location: Location | None = doc("Where it stopped.")
     chain: list[dict[str, Any]] | None = doc(
         "What led to it, the nearest first: relation (cause or context), type and message.",

@@ -30,11 +30,17 @@ _QUALNAME = type.__dict__["__qualname__"].__get__
 IsForeign = Callable[[str], bool]
 
 
-def describe(error: Any, is_foreign: IsForeign) -> Dict[str, Any]:
-    """`is_foreign` knows the files that run the program and are no part of it."""
+def describe(error: Any, trace: Any, is_foreign: IsForeign) -> Dict[str, Any]:
+    """`trace` is how far it has come by now, which up to Python 3.11 the exception itself does not know.
+
+    `is_foreign` knows the files that run the program and are no part of it.
+    """
     with guard() as running:
         told = _identity(error)
-        text = _traceback(error, is_foreign) if running.is_quiet else running.attempt(_traceback, error, is_foreign)
+        if running.is_quiet:
+            text = _traceback(error, trace, is_foreign)
+        else:
+            text = running.attempt(_traceback, error, trace, is_foreign)
         chain = [
             {"relation": relation, "type": type_name(cause), "message": clip(_message(cause), _SHORT)[0]}
             for relation, cause in _chain(error)
@@ -75,20 +81,20 @@ def _place(error: BaseException, is_foreign: IsForeign) -> Optional[Dict[str, An
     return found
 
 
-def explain(error: Any, is_foreign: IsForeign, reply: Reply, deadline: float) -> Dict[str, Any]:
+def explain(error: Any, trace: Any, is_foreign: IsForeign, reply: Reply, deadline: float) -> Dict[str, Any]:
     """Everything: arguments, notes, frames, the whole chain and the members of a group."""
     with guard() as running:
-        told = describe(error, is_foreign)
+        told = describe(error, trace, is_foreign)
         row = variable(told["type"], error, reply, _SHORT, deadline)
         told["variables_reference"] = row["variables_reference"]
         told["args"] = [render(each, MESSAGE_LIMIT, deadline)[0] for each in raw.exception_args(error)[:MEMBERS]]
         told["notes"] = _notes(error)
-        told["frames"] = _frames(error, is_foreign, running, with_callers=True)
+        told["frames"] = _frames(trace, is_foreign, running, with_callers=True)
         told["chain"] = [
             {
                 "relation": relation,
                 **_identity(cause),
-                "frames": _frames(cause, is_foreign, running),
+                "frames": _frames(raw.exception_traceback(cause), is_foreign, running),
                 "notes": _notes(cause),
             }
             for relation, cause in _chain(error)
@@ -134,12 +140,12 @@ def _chain(error: BaseException) -> List[Tuple[str, BaseException]]:
     return found
 
 
-def _frames(error: Any, is_foreign: IsForeign, running: Guard, with_callers: bool = False) -> List[Dict[str, Any]]:
+def _frames(trace: Any, is_foreign: IsForeign, running: Guard, with_callers: bool = False) -> List[Dict[str, Any]]:
     """Where it was raised comes last, as in a traceback; of a long one the end."""
     if running.is_quiet:
-        summary = _summary(error, is_foreign, with_callers)
+        summary = _summary(trace, is_foreign, with_callers)
     else:
-        summary = running.attempt(_summary, error, is_foreign, with_callers) or []
+        summary = running.attempt(_summary, trace, is_foreign, with_callers) or []
     return [
         {
             "path": encodable(entry.filename),
@@ -155,7 +161,8 @@ def _members(error: Any, is_foreign: IsForeign, running: Guard, depth: int) -> L
     """Of an ExceptionGroup, from Python 3.11 on."""
     found = []
     for member in _grouped(error)[:MEMBERS] if depth else ():
-        told = {**_identity(member), "frames": _frames(member, is_foreign, running)}
+        frames = _frames(raw.exception_traceback(member), is_foreign, running)
+        told = {**_identity(member), "frames": frames}
         inner = _members(member, is_foreign, running, depth - 1)
         if inner:
             told["exceptions"] = inner
@@ -169,9 +176,8 @@ def _grouped(error: Any) -> List[Any]:
     return list(raw.read(error, "exceptions", ()))
 
 
-def _summary(error: BaseException, is_foreign: IsForeign, with_callers: bool) -> List[Any]:
+def _summary(trace: Any, is_foreign: IsForeign, with_callers: bool) -> List[Any]:
     """`with_callers`: those too that the exception has not reached yet."""
-    trace = raw.exception_traceback(error)
     summary = _of_trace(trace)
     if trace is not None and with_callers:
         summary = _of_callers(trace.tb_frame.f_back) + summary
@@ -202,7 +208,7 @@ def _at_hand(places: Any) -> List[Any]:
     ]
 
 
-def _traceback(error: BaseException, is_foreign: IsForeign) -> str:
+def _traceback(error: BaseException, trace: Any, is_foreign: IsForeign) -> str:
     """With the callers that the exception has not reached yet, and what caused it."""
     lines: List[str] = []
     cause, _, link = _cause(error)
@@ -210,7 +216,7 @@ def _traceback(error: BaseException, is_foreign: IsForeign) -> str:
         lines += _formatted(cause)
         lines.append("\n%s\n\n" % link)
     lines.append("Traceback (most recent call last):\n")
-    lines += traceback.format_list(_summary(error, is_foreign, True))
+    lines += traceback.format_list(_summary(trace, is_foreign, True))
     lines += [_last_line(error)] if is_quiet() else traceback.format_exception_only(type(error), error)
     return "".join(lines)
 

@@ -154,14 +154,12 @@ def _exception(reply: handles.Reply, seconds: Optional[float] = None) -> Any:
     def is_foreign(name: str) -> bool:
         return returned.is_debugger_file(name) or name.endswith(LAUNCHER)
 
-    found = asked_names().get("__exception__")
-    error = raised.with_trace(*found[1:]) if type(found) is tuple and len(found) == 3 else raised.leaving()
+    error, trace = raised.at_stop()
     if error is None:
         return {"exception": None}
-    if seconds is None:
-        described = exceptions.describe(error, is_foreign)
-    else:
-        described = exceptions.explain(error, is_foreign, reply, _deadline(seconds))
+    if seconds is not None:
+        return {"exception": exceptions.explain(error, trace, is_foreign, reply, _deadline(seconds))}
+    described = exceptions.describe(error, trace, is_foreign)
     is_handled = raw.read(threading.current_thread(), "stop_reason") == of_pydevd.CAUGHT
     mode, described["rules"] = raised.hit_rules(is_handled)
     described["break_mode"] = BREAK_MODES.get(mode, mode)

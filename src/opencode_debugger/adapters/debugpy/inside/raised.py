@@ -12,7 +12,7 @@ import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 from weakref import WeakKeyDictionary
 
-from . import breakpoints, failing_tests, raw
+from . import breakpoints, failing_tests, of_pydevd, raw
 from .names import class_name, mro
 
 MODES = ("raised", "uncaught", "user_unhandled")
@@ -57,11 +57,9 @@ def _is_named(kind: type, names: List[List[str]]) -> bool:
 
 _rules: List[Rule] = []
 _raising: Dict[int, Any] = {}
-"""by thread: the exception that pydevd is about to ask about, and whether it only passes on"""
+"""by thread: the exception that pydevd is about to ask about, its traceback, and whether it only passes on"""
 _hits: Dict[Tuple[int, str], List[int]] = {}
 """by thread and filter: the rules for which it stops"""
-_leaving: Dict[int, BaseException] = {}
-"""by thread: the exception that leaves the program's own code, which pydevd does not show in the frame"""
 
 
 def install() -> None:
@@ -113,19 +111,14 @@ def _test_failed(error: BaseException, send: Send) -> None:
     py_db, trace = pydevd.get_global_debugger(), raw.exception_traceback(error)
     if py_db is None or py_db.pydb_disposed or trace is None:
         return
-    whole, trace = trace, _from_program(trace)
-    last = trace
+    trace = last = _from_program(trace)
     while last.tb_next is not None:
         last = last.tb_next
     rules = [rule for rule in _of(TEST_FAILURE) if rule.means(type(error))]
     hits = [rule.number for rule in rules if _holds(rule, error, last.tb_frame, send)]
     if hits:
         _hits[threading.get_ident(), TEST_FAILURE] = hits
-        error.__traceback__ = trace
-        try:
-            py_db.trigger_exception_handler((type(error), error, trace), as_uncaught=False)
-        finally:
-            error.__traceback__ = whole
+        py_db.trigger_exception_handler((type(error), error, trace), as_uncaught=False)
 
 
 def _from_program(trace: Any) -> Any:
@@ -140,6 +133,24 @@ def _from_program(trace: Any) -> Any:
             first = inner
         trace = inner
     return first
+
+
+def _comes_back(trace: Any) -> bool:
+    """Whether it was thrown into a generator (`with managed():`) by code that it came from, and goes back there."""
+    raisers, inner, caller = set(), trace.tb_next, trace.tb_frame.f_back
+    while inner is not None:
+        raisers.add(inner.tb_frame)
+        inner = inner.tb_next
+    while caller is not None and caller not in raisers:
+        caller = caller.f_back
+    return caller is not None
+
+
+def at_stop() -> Tuple[Optional[BaseException], Any]:
+    """The exception that this thread has stopped on, with its traceback, as pydevd was told of it."""
+    py_db = of_pydevd.pydevd.get_global_debugger()
+    frames = py_db.suspended_frames_manager.get_frames_list(raw.read(threading.current_thread(), "__pydevd_id__"))
+    return (None, None) if frames is None else (frames.exc_desc, frames.trace_obj)
 
 
 def _of(mode: str) -> List[Rule]:
@@ -184,9 +195,8 @@ def _ask_for_values(py_db: Any, is_needed: bool) -> None:
     original = type(plugin).exception_break
 
     def exception_break(py_db: Any, frame: Any, thread: Any, arg: Any, is_unwind: bool = False) -> Any:
-        _leaving.pop(threading.get_ident(), None)
         if any(rule.means(arg[0]) for rule in _rules):
-            _raising[threading.get_ident()] = (with_trace(*arg[1:]), is_unwind)
+            _raising[threading.get_ident()] = (with_trace(*arg[1:]), arg[2], is_unwind)
         return original(plugin, py_db, frame, thread, arg, is_unwind)
 
     plugin.exception_break = exception_break
@@ -196,16 +206,15 @@ def stops(mode: str, scope: Any, send: Send) -> bool:
     """`scope` is the frame in which pydevd evaluates the condition; that of uncaught ones has the exception."""
     thread = threading.get_ident()
     if mode == "uncaught":
-        error, passes_on = scope.f_locals["__exception__"][1], False
+        _, error, trace = scope.f_locals["__exception__"]
+        passes_on = False
     else:
-        error, passes_on = _raising.pop(thread, (None, True))
-    if error is None or (mode == "raised" and passes_on):
+        error, trace, passes_on = _raising.pop(thread, (None, None, True))
+    if error is None or (mode == "raised" and passes_on) or (mode == "user_unhandled" and _comes_back(trace)):
         return False
     hits = [rule.number for rule in _of(mode) if rule.means(type(error)) and _holds(rule, error, scope, send)]
     if hits:
         _hits[thread, mode] = hits
-        if mode == "user_unhandled":
-            _leaving[thread] = error
     return bool(hits)
 
 
@@ -231,8 +240,8 @@ def hit_rules(is_caught: bool) -> Tuple[str, List[int]]:
 
 
 def forget() -> None:
-    for known in (_raising, _hits, _leaving):
-        known.clear()
+    _raising.clear()
+    _hits.clear()
 
 
 def with_trace(error: Any, trace: Any) -> Any:
@@ -240,7 +249,3 @@ def with_trace(error: Any, trace: Any) -> Any:
     if raw.is_a(error, BaseException) and raw.exception_traceback(error) is None:
         BaseException.with_traceback(error, trace)
     return error
-
-
-def leaving() -> Optional[BaseException]:
-    return _leaving.get(threading.get_ident())
