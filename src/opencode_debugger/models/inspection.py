@@ -212,5 +212,9 @@ class Evaluation(Described):
     encoding: str | None = doc("base64, where base64 is given.", "base64")
     error: str | None = doc("What it raised.", "NameError: name 'undefined_var' is not defined")
     traceback: Any = doc("Where it raised.")
+    output: list[dict[str, str]] | None = doc(
+        "What it printed, in order; not there if nothing.", [{"category": "stdout", "output": "hello\n"}]
+    )
+    output_truncated: bool | None = doc("True if it printed more than output has.", True)
     elsewhere: bool | None = doc("True if it ran on another thread: this one is inside a call.", True)
     has_side_effects: bool | None = doc("In contexts watch and hover: whether it may change the program.", False)

@@ -23,6 +23,7 @@ from . import (
     of_pydevd,
     overflow,
     passed,
+    printed,
     raised,
     returned,
     spawning,
@@ -93,6 +94,7 @@ def _renew() -> None:
     """In a forked child: nothing of what the parent was asked is asked of it."""
     begin(1000)
     interrupts.renew()
+    printed.renew()
     elsewhere.KEPT.clear()
     elsewhere.looked_into.clear()
     for part in (calling, travel, passed, raised):

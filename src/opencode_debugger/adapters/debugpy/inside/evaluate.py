@@ -9,7 +9,7 @@ import traceback
 from types import CodeType, TracebackType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from . import kept, lookup, private_names, raw
+from . import kept, lookup, printed, private_names, raw
 from .awaiting import COROUTINE, Awaiting
 from .interrupts import Guard, Interrupted, guard, interrupt
 from .repr import describe_error
@@ -91,14 +91,16 @@ def evaluate(
     bare = "__builtins__" not in namespace
     try:
         with guard() as running, kept.debugger():
-            value, failed = cell.run(running, namespace)
-            if failed is not None and not private and _missing_private(failed, text):
-                value, failed = _retry(running, text, context, namespace, failed)
+            with printed.noted() as said:
+                value, failed = cell.run(running, namespace)
+                if failed is not None and not private and _missing_private(failed, text):
+                    value, failed = _retry(running, text, context, namespace, failed)
             if failed is not None:
-                return failure(running, failed)
+                return {**failure(running, failed), **said.told()}
             if not cell.has_value:
-                return dict(_NO_VALUE)
-            return _result(variable(clip(text, 100)[0], value, reply, limit, deadline, terms=RESULT))
+                return {**_NO_VALUE, **said.told()}
+            row = variable(clip(text, 100)[0], value, reply, limit, deadline, terms=RESULT)
+            return {**_result(row), **said.told()}
     finally:
         # The error's traceback holds this frame.
         value = failed = None
