@@ -184,6 +184,9 @@ Frames = list[dict[str, Any]]
 class Arrival(Protocol):
     """A child of the program whose debugger has called: it waits to be welcomed or let go."""
 
+    known: dict[str, Any]
+    """what is known of it before it has said anything"""
+
     async def introduce(self) -> dict[str, Any]:
         """What it is: pid, ppid, and what it runs."""
 
@@ -208,6 +211,9 @@ class Listener(Protocol):
     def on_data_gone(self, number: int, why: str) -> None: ...
     def on_spawned(self, notice: dict[str, Any]) -> None: ...
     def on_child(self, arrival: Arrival) -> None: ...
+    def on_exec(self, program: dict[str, Any]) -> None:
+        """The same process runs another program now."""
+
     def is_expecting(self) -> bool: ...
     def on_process(self, pid: int) -> None: ...
     def on_condition_error(self, number: int, error: str, of_exception: bool) -> None: ...

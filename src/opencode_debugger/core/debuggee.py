@@ -72,6 +72,8 @@ class Debuggee:
         """of a child: the program itself, which lives as long as anything happens to one of them"""
         self.on_spawned: Callable[[dict[str, Any]], None] = lambda notice: None
         self.on_child: Callable[[Arrival], None] = lambda arrival: arrival.let_go()
+        self.on_program: Callable[[dict[str, Any]], None] = lambda program: None
+        """told what the process runs from now on, in place of what it was started as"""
         self.is_expecting: Callable[[], bool] = lambda: False
         """whether children are on their way that will be debugged"""
         self.on_ended: Callable[[End], None] = lambda end: None
@@ -194,6 +196,10 @@ class Debuggee:
         self._stops.put_nowait((event, self.require_adapter().ask_stack(event.thread_id)))
         if self._pump is None:
             self._pump = asyncio.get_running_loop().create_task(self._handle_stops())
+
+    def on_exec(self, program: dict[str, Any]) -> None:
+        self.on_program(program)
+        self.on_event("exec", {"pid": self.require_adapter().pid, **program})
 
     def on_process(self, pid: int) -> None:
         """The program has been started, again if there was one before."""

@@ -160,18 +160,22 @@ class Family:
 
     async def _welcome(self, arrival: Arrival) -> None:
         """Each is answered at once, or let go: a child that nobody answers hangs, and its parent with it."""
-        about: dict[str, Any] = {}
+        about = arrival.known
         try:
             async with asyncio.timeout(HANDSHAKE):
                 about = await arrival.introduce()
                 self._has_called(about["pid"])
                 await self._join(arrival, about)
+        except asyncio.CancelledError:
+            arrival.let_go()
+            raise
         except Exception as error:
             arrival.let_go()
             reason = str(error) if isinstance(error, RelayError) else _why(error)
             logger.warning("a child could not be debugged: %s", reason)
             if about:
-                message = f"Subprocess spawned but not attached, it runs on freely: {reason}."
+                is_gone = isinstance(error, RelayError) and error.details.get("is_gone")
+                message = f"Subprocess spawned but not attached{'' if is_gone else ', it runs on freely'}: {reason}."
                 self._announce(self._parent_of(about), about["pid"], _command(about), None, message)
 
     async def _join(self, arrival: Arrival, about: dict[str, Any]) -> None:
@@ -247,6 +251,7 @@ class Family:
             session_id=f"sess_{os.urandom(4).hex()}",
             name=f"{parent.config.name}/{about['pid']}",
             python_path=about["interpreter"] or parent.config.python_path,
+            adapter=about.get("adapter", parent.config.adapter),
             stop_scope=parent.debuggee.stop_scope,
             breakpoints=[],
             parts=None,

@@ -123,7 +123,11 @@ def _of_script(path: str, args: list[str], adapter: str | None) -> Found:
 
 def _check_native(spec: LaunchSpec) -> None:
     """What only Python programs have is refused by name: nothing is left out in silence."""
-    refused = {"debug_subprocesses": spec.debug_subprocesses, "stop_scope": spec.stop_scope == "thread"}
+    if spec.debug_subprocesses and spec.adapter != "gdb":
+        message = f"{spec.adapter} debugs one process: it cannot follow a program's children"
+        advice = 'Launch with "adapter": "gdb", or without debug_subprocesses: then events tell of the children'
+        raise RelayError("NOT_SUPPORTED", message, parameter="debug_subprocesses", suggestion=advice)
+    refused = {"stop_scope": spec.stop_scope == "thread"}
     refused |= {"just_my_code": spec.just_my_code, "python_args": bool(spec.interpreter_args)}
     for name in (name for name, given in refused.items() if given):
         raise RelayError(

@@ -78,6 +78,7 @@ class Session:
         self.travel = Travel(self.debuggee, self.adapter, self.execution, self.pausing, self.placement)
         self.operations = self._operations()
         self.debuggee.on_ended = self._ended
+        self.debuggee.on_program = self.starting.became
         self.family.listen()
         reporter.paused_children = lambda: self.family.paused_children(self)
         reporter.report_of = lambda id, fields, budget: self.family.find(id).execution.report(None, fields, budget)

@@ -279,6 +279,10 @@ class Starting:
             await self._adapter.join(arrival, about["pid"], groups, stop_on, self._just_my_code, scope, environment)
             self._debuggee.started()
 
+    def became(self, program: dict[str, Any]) -> None:
+        """The process has replaced its program, by exec."""
+        self.program = {**(self.program or {}), **program}
+
     async def _undo(self, error: BaseException, previous: End | None = None) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
         self.tunnel.close()
@@ -303,6 +307,8 @@ def let_go(operation: str, state: State) -> RelayError:
 
 def program_of(about: dict[str, Any], parents: dict[str, Any]) -> dict[str, Any]:
     """What a child runs: what it was started with, or after a fork what its parent runs."""
+    if "program" in about:
+        return dict(about["program"])
     if about.get("fork") or about["target"].startswith(MULTIPROCESSING):
         return {**parents, "cwd": about["cwd"]}
     key = {"file": "script"}.get(about["kind"], about["kind"])

@@ -132,9 +132,10 @@ class LaunchRequest(WaitOptions):
     stop_scope: StopScope | None = Field(None, description=STOP_SCOPE + " The session's choice if left out.")
     debug_subprocesses: bool | None = Field(
         None,
-        description="Debug the Python processes that it starts or forks too: each becomes a session of its own, with "
-        "parent_session_id and the same breakpoints and watches. False if left out, but true for a program that is "
-        "neither Python nor native (a shell script, make): it is not debugged itself.",
+        description="Debug the processes that it starts or forks too (of a Python program those that run Python; of a "
+        "native one all, with gdb): each becomes a session of its own, with parent_session_id and the same breakpoints "
+        "and watches. False if left out, but true for a program that is neither Python nor native (a shell script, "
+        "make): it is not debugged itself.",
     )
     stdin_inputs: list[InputText] = Field(
         default=[],

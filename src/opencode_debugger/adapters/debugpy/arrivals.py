@@ -20,6 +20,7 @@ class ChildArrival:
     def __init__(self, channel: Channel, elder: DebugpyAdapter) -> None:
         self.channel = channel
         self.elder = elder
+        self.known: dict[str, Any] = {}
 
     async def introduce(self) -> dict[str, Any]:
         talk = Conversation(self.channel, ALLOWED, INTRODUCTION)

@@ -29,6 +29,7 @@ from ..offered import Offered
 from ..stdin import Stdin
 from . import core_file, elf
 from .buffering import by_lines
+from .children import describe
 from .machine import Machine
 from .process import ADMITTING, Doorway, Helper, Streams, start_debugger
 from .stopping import FROM_CORE
@@ -116,6 +117,7 @@ class NativeAdapter(Machine, Offered):
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         await self._forget_last_program()
         self.name = spec.server or self.kind
+        self._debugs_children = spec.debug_subprocesses
         self.warnings = elf.warnings(spec.target)
         if spec.core:
             self.warnings += core_file.warnings(spec.core, spec.target)
@@ -167,7 +169,7 @@ class NativeAdapter(Machine, Offered):
             raise _all_threads(self.kind)
         self.name = spec.server or self.kind
         self._check_target(spec)
-        program = spec.program or _program_of(spec.pid)
+        program = spec.program or program_of(spec.pid)
         self.warnings = elf.warnings(program) if program else []
         await self._converse(None)
         await self._prepare(program)
@@ -190,20 +192,11 @@ class NativeAdapter(Machine, Offered):
             require_attachable(spec.pid, native=True)
 
     async def join(self, *_: Any) -> None:
-        raise RelayError("NOT_SUPPORTED", "Children of native programs are not debugged")
+        raise RelayError("NOT_SUPPORTED", f"{self.kind} does not debug the children of a program")
 
     def describe_target(self) -> dict[str, Any]:
         """What there is to know of a program that we attached to."""
-        if self.pid is None:
-            return {}
-        found: dict[str, Any] = {}
-        with contextlib.suppress(OSError):
-            found["program"] = os.readlink(f"/proc/{self.pid}/exe")
-        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/cmdline", "rb") as file:
-            found["args"] = [part.decode("utf-8", "replace") for part in file.read().split(b"\0")[1:-1]]
-        with contextlib.suppress(OSError):
-            found["cwd"] = os.readlink(f"/proc/{self.pid}/cwd")
-        return found
+        return {} if self.pid is None else describe(self.pid)
 
     async def _forget_last_program(self) -> None:
         """What it left running is being ended, by the marker that the next one will carry too."""
@@ -379,7 +372,7 @@ class NativeAdapter(Machine, Offered):
         return self._pipes.stdin if self._pipes is not None else None
 
 
-def _program_of(pid: int | None) -> str | None:
+def program_of(pid: int | None) -> str | None:
     try:
         path = os.readlink(f"/proc/{pid}/exe")
     except OSError:

@@ -31,7 +31,9 @@ class Ending(Stopping):
         await self._request("disconnect", {"terminateDebuggee": False}, QUIT)
 
     def drain(self) -> None:
-        if self._pipes is not None:
+        if self._elder is not None:
+            self._elder.drain()  # its output comes through the pipes of the program
+        elif self._pipes is not None:
             self._pipes.drain()
 
     async def _on_exited(self, code: int | None) -> None:
@@ -89,16 +91,44 @@ class Ending(Stopping):
         self.drain()
         tell()
         done(self._ended)
-        if self._pipes is not None:
-            self._pipes.close()
-        self._sweeping = asyncio.get_running_loop().create_task(self._sweep())
+        if self._elder is not None:
+            self._sweeping = asyncio.get_running_loop().create_task(self._part_from_child())
+        else:
+            self.settle()
+
+    def settle(self) -> None:
+        """What a program leaves behind ends with it, or with the last of its children that are debugged."""
+        if not self._is_over or self._is_detached or self._elder is not None:
+            return
+        sweeping = self._close() if self._young or self._listener.is_expecting() else self._sweep()
+        self._sweeping = asyncio.get_running_loop().create_task(sweeping)
 
     async def _sweep(self) -> None:
         """The debugger goes, and whatever else the session left."""
+        if self._pipes is not None:
+            self._pipes.close()
         if not self._is_attached:
             self._signal_program(signal.SIGKILL)
         await self._close()
         await end_others(self._session_id)
+
+    async def _part_from_child(self) -> None:
+        """From a child that is gone; from one that lost its debugger too, since its breakpoints are still in it."""
+        watched = Watched(self.pid, is_kept=False) if self.pid is not None else None
+        if watched is not None:
+            if not self._is_detached:
+                watched.send_signal(signal.SIGKILL)
+            watched.close()
+        await self._close()
+        self._leave_family()
+
+    def _leave_family(self) -> None:
+        self._elder._young.discard(self)
+        self._elder.settle()
+
+    async def _end_young(self, grace: float = 0) -> None:
+        """With the program all of its family ends."""
+        await asyncio.gather(*(child.end(grace) for child in list(self._young)))
 
     async def _close(self) -> None:
         """Ends the debugger and its server."""
@@ -115,9 +145,6 @@ class Ending(Stopping):
             talk.channel.close()
         if server is not None:
             await server.end()
-
-    def settle(self) -> None:
-        """Children are not debugged: there is nobody to wait for."""
 
     def _signal_program(self, number: int) -> None:
         if self.pid is None or self._is_core:
@@ -140,6 +167,8 @@ class Ending(Stopping):
         with contextlib.suppress(RelayError):
             await self._go_free()
         await self._close()
+        if self._elder is not None:
+            self._leave_family()
 
     async def _follow(self, watched: Watched) -> None:
         """The end of a program that was let go."""
@@ -164,8 +193,11 @@ class Ending(Stopping):
             with contextlib.suppress(RelayError):
                 await self._request("terminate")
             await asyncio.wait([self._ended], timeout=DYING)
+        await self._end_young()
         if self._sweeping is not None:
             await self._sweeping
+        if self._debugs_children and self._elder is None and self._is_over:
+            await end_others(self._session_id)  # one may have been on its way
 
     async def _end_program(self, grace: float) -> None:
         self._is_ending = True
@@ -192,6 +224,7 @@ class Ending(Stopping):
     async def end(self, grace: float) -> None:
         """A program that we started ends; one that we attached to, or let go, goes on without us."""
         if self._is_detached:
+            await self._end_young()
             if self._pipes is not None and self._watched is not None and self._watched.is_alive:
                 self._pipes.release()
             if self._watched is not None:

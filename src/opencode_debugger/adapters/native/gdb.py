@@ -18,6 +18,7 @@ from ..processes import ExitStatus
 from ..watched import Watched
 from . import elf
 from .ending import QUIT
+from .gdb_children import GdbChildren
 from .gdb_looking import GdbLooking
 from .gdb_machine import GdbMachine
 from .marks import Answers, Ask, Marks
@@ -96,7 +97,7 @@ class GdbMarks(Marks):
         return {int(number): hits for number, hits in counted.items()}
 
 
-class GdbAdapter(GdbLooking, GdbMachine):
+class GdbAdapter(GdbLooking, GdbMachine, GdbChildren):
     kind = "gdb"
     serving = "gdbserver HOST:PORT PROGRAM"
     more = GdbMachine.more | {"exception_classes"}
@@ -133,6 +134,8 @@ class GdbAdapter(GdbLooking, GdbMachine):
             await self._command_line("set sysroot /")  # else gdb has all files sent by the server
         held = [INPUT, OUTPUT, ERRORS] if self._pipes is not None and self._server is None else []
         await self._request("ocdb", {"method": "begin", "arguments": {"held": held}})
+        if not self._is_core:
+            await self._request("ocdb", {"method": "follow", "arguments": {"hold": self._debugs_children}})
         if program is not None:
             # Now, so that breakpoints find their places before the program runs.
             await self._command_line(f"file {quoted(program)}")
@@ -183,7 +186,7 @@ class GdbAdapter(GdbLooking, GdbMachine):
     def _found_pid(self, pid: int) -> None:
         super()._found_pid(pid)
         if self._program is None and not self._is_core:
-            self._program = Watched(pid, is_kept=False)
+            self._program = Watched(pid, is_kept=self._elder is not None)
             self._spawn(self._see_end(self._program))
 
     async def _see_end(self, program: Watched) -> None:
@@ -223,6 +226,10 @@ class GdbAdapter(GdbLooking, GdbMachine):
                 self._marks.hit.add(body["number"])
             case "refused":  # a step, after it was answered
                 self._spawn(self._step_refused(body["thread"], body["error"]))
+            case "forked":
+                self._forked(body)
+            case "exec":
+                self._listener.on_exec(self.describe_target())
             case "log":
                 self._listener.on_hits({body["number"]: body["hits"]})
                 self._listener.on_log(body["number"], body["text"])

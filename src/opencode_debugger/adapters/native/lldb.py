@@ -15,6 +15,7 @@ from ..processes import ExitStatus
 from ..watched import Watched
 from . import core_file, elf, lldb_program
 from .adapter import SERVER_NEWS
+from .children import watch_spawned
 from .lldb_looking import LONGEST_TEXT
 from .lldb_marks import LldbMarks
 from .lldb_prologues import quoted
@@ -144,6 +145,7 @@ class LldbAdapter(LldbStopping):
             return
         self._program = program = Watched(self.pid, is_kept=False)
         program.ended.add_done_callback(lambda _: self._program_ended(program))
+        self._spawn(watch_spawned(self._listener.on_spawned, program))
         if self._server is None:
             self._inner_server = watched = Watched(server, is_kept=False)
             watched.ended.add_done_callback(lambda _: self._inner_ended(watched))

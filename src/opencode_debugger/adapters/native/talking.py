@@ -72,6 +72,11 @@ class Talking:
         self._is_core = False
         self._is_over = False
         self._startup_problem: str | None = None
+        self._debugs_children = False
+        self._elder: Any = None
+        """of a child: the adapter of the program itself"""
+        self._young: set[Any] = set()
+        """of the program: the adapters of its children, and theirs"""
         self._stops = 0
         self._serial = 0
         loop = asyncio.get_running_loop()

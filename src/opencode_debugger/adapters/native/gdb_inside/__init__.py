@@ -11,12 +11,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from . import beginning, going, looking, machine, marks, throws
+from . import beginning, forks, going, looking, machine, marks, throws
 
 _server: Any = importlib.import_module("gdb.dap.server")
 
 METHODS: dict[str, Callable[..., Any]] = {
     "begin": beginning.begin,
+    "follow": forks.follow,
+    "release": forks.release,
     "scopes": looking.scopes,
     "children": looking.children,
     "report": looking.report,
@@ -62,6 +64,7 @@ def install() -> None:
     def always(*, method, arguments=None, **extra):  # type: ignore[no-untyped-def]
         return _call(method, arguments or {})
 
+    forks.install()
     going.install()
     looking.install()
     marks.install()

@@ -261,6 +261,13 @@ def _why_pending(path: str, line: int) -> Json:
     return {"message": "No executable code at this line or after it"}
 
 
+def enable_all() -> None:
+    """gdb disables those that have no place in the program that this one has become; it may become another."""
+    for mark in (mark for group in _groups.values() for mark in group if mark.is_valid()):
+        if not mark.enabled:
+            mark.enabled = True
+
+
 def hits() -> Json:
     """Of those that are counted only here."""
     found = [mark for group in _groups.values() for mark in group if mark.wish["number"] > 0]

@@ -1,0 +1,143 @@
+"""Processes that a native program starts, before there is a session for them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import glob
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import RelayError
+from ..watched import Watched
+from .process import Helper
+
+if TYPE_CHECKING:
+    from .gdb_children import GdbChildren
+
+TO_EXEC = Path(__file__).with_name("to_exec.py")
+NEW_COMMAND = 0.25
+"""Seconds for a new process to become the program that it was started for, so that it can be told by name."""
+LOOK = 0.01
+LONGEST_COMMAND = 1000
+WATCH = 0.1
+"""Seconds between two looks at the children of a program, where nobody tells of them."""
+ONE_PROCESS = "lldb debugs one process, gdb follows its children too"
+Tell = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class Hold:
+    """A process that jumps on the spot: where, and what was there before."""
+
+    pid: int
+    address: int
+    code: bytes
+
+    def undo(self) -> None:
+        """Lets it go on. One that cannot be let go is ended: it would be busy for ever."""
+        try:
+            with open(f"/proc/{self.pid}/mem", "r+b", buffering=0) as memory:
+                memory.seek(self.address)
+                memory.write(self.code)
+        except FileNotFoundError:
+            return
+        except OSError:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+
+class NativeArrival:
+    """A child that is held until its own debugger has come."""
+
+    def __init__(self, hold: Hold, ppid: int, shares_memory: bool, elder: GdbChildren) -> None:
+        self.hold: Hold | None = hold
+        self.pid = hold.pid
+        self.elder = elder
+        self.known = {"pid": hold.pid, "ppid": ppid, "adapter": "gdb", "interpreter": None, "fork": True}
+        self._shares_memory = shares_memory
+
+    async def introduce(self) -> dict[str, Any]:
+        about = dict(self.known)
+        if self._shares_memory:
+            await self._reach_program()
+            about |= {"fork": False, "command": command_of(self.pid)}
+        return {**about, "program": describe(self.pid)}
+
+    async def _reach_program(self) -> None:
+        hold = self.hold
+        assert hold is not None
+        command = [sys.executable, "-I", "-S", str(TO_EXEC), str(hold.pid), str(hold.address), hold.code.hex()]
+        helper = Helper(command, {}, self.elder.marker, None, lambda: None)
+        try:
+            await asyncio.shield(helper.ended)
+        finally:
+            await helper.end()
+            said = helper.said.split()
+            if len(said) == 2 and said[0].isdigit():
+                self.hold = Hold(hold.pid, int(said[0]), bytes.fromhex(said[1]))
+        if self.hold is hold:
+            if not helper.said:
+                self.hold = None
+                raise RelayError("ATTACH_FAILED", "it ended before it became a program", is_gone=True)
+            raise RelayError("ATTACH_FAILED", helper.said.strip())
+
+    def let_go(self) -> None:
+        hold, self.hold = self.hold, None
+        if hold is not None:
+            hold.undo()
+
+
+def describe(pid: int) -> dict[str, Any]:
+    """What a process runs, where that shows."""
+    found: dict[str, Any] = {}
+    with contextlib.suppress(OSError):
+        found["program"] = os.readlink(f"/proc/{pid}/exe")
+    command = command_of(pid)
+    if command:
+        found["args"] = command[1:]
+    with contextlib.suppress(OSError):
+        found["cwd"] = os.readlink(f"/proc/{pid}/cwd")
+    return found
+
+
+def command_of(pid: int | None) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return [word.decode("utf-8", "backslashreplace") for word in file.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
+def children_of(pid: int) -> set[int]:
+    found: set[int] = set()
+    for listing in glob.glob(f"/proc/{pid}/task/*/children"):
+        with contextlib.suppress(OSError), open(listing) as file:
+            found.update(map(int, file.read().split()))
+    return found
+
+
+async def watch_spawned(tell: Tell, program: Watched) -> None:
+    """For a debugger that says nothing of forks: those that live long enough to be seen."""
+    known = children_of(program.pid)
+    while program.is_alive:
+        new = children_of(program.pid) - known
+        known |= new
+        await asyncio.gather(*(tell_spawned(tell, pid, program.pid, ONE_PROCESS) for pid in new))
+        await asyncio.wait([program.ended], timeout=WATCH)
+
+
+async def tell_spawned(tell: Tell, pid: int, ppid: int, why_not: str | None) -> None:
+    """What a child that is not debugged runs shows when it has become that program, which takes it a moment."""
+    parents, command = command_of(ppid), command_of(pid)
+    deadline = asyncio.get_running_loop().time() + NEW_COMMAND
+    while command == parents and command and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(LOOK)
+        command = command_of(pid)
+    shown = " ".join(command)[:LONGEST_COMMAND] if command and command != parents else f"fork of {ppid}"
+    tell({"pid": pid, "command": shown, "comes": False, "why_not": why_not})

@@ -1,0 +1,129 @@
+"""Processes that a native program starts: sessions of their own with gdb, else told."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from native import Builder, Native
+from relays import Session, refusal, runs, wait_until
+from test_children import NOT_ENABLED, family, stopped
+
+from opencode_debugger.adapters.native.children import ONE_PROCESS
+
+
+@pytest.fixture
+def program(build: Builder) -> Native:
+    return build("family")
+
+
+def launch(session: Session, native: Native, *args: str, **options: Any) -> Any:
+    return session.launch(program=str(native.program), args=list(args), **{"adapter": "gdb", **options})
+
+
+def debugged(session: Session, native: Native, *args: str, **options: Any) -> Any:
+    session.break_at(native.source, "twice")
+    return launch(session, native, *args, debug_subprocesses=True, **options)
+
+
+def spawned(session: Session) -> list[dict[str, Any]]:
+    return events(session, "subprocess_spawned")
+
+
+def events(session: Session, kind: str) -> list[dict[str, Any]]:
+    return [event["body"] for event in session.get("/events", limit=1000)["events"] if event["type"] == kind]
+
+
+def output(session: Session) -> str:
+    return "".join(entry["output"] for entry in session.get("/output")["entries"])
+
+
+def test_children_that_are_started_in_any_way_are_sessions_of_their_own(session: Session, program: Native) -> None:
+    report = debugged(session, program)
+    arguments = [[], ["twice", "21"], ["twice", "21"], ["twice", "21"], ["twice", "3"]]
+    for number, expected in zip(("4", "21", "21", "21", "3"), arguments, strict=True):
+        (child_id,) = report["paused_children"]  # its stop has ended the wait for the program
+        child = Session(session.api, child_id)
+        stop = stopped(child)
+        assert (stop["current_location"]["function"], stop["hit_breakpoint_ids"]) == ("twice", ["bp_1"])
+        info = child.get()
+        assert info["parent_session_id"] in (session.id, *(each["session_id"] for each in session.get()["children"]))
+        assert info["program"] == {**info["program"], "program": str(program.program), "args": expected}
+        assert child.locals()["number"] == number
+        assert child.evaluate("number = number + 1")["result"] == str(int(number) + 1)
+        assert child.step("over")["current_location"]["line"] == program.line("twice") + 1
+        assert child.resume()["exit_code"] == 2 * int(number) + 2
+        report = session.get("/report", wait=30)
+    assert report["stop_reason"] == "breakpoint"  # the program itself, after all of them
+    assert session.resume()["exit_code"] == 0
+    assert output(session).split("\n")[:4] == ["fork 10", "exec 44", "vfork 44", "spawn 44"]
+    assert output(session).split("\n")[4:] == ["system 8", "popen heard", "itself 2", ""]
+    told = spawned(session)
+    assert all(each["debuggable"] and each["session_id"] for each in told)
+    commands = [each["command"].replace(str(program.program), "family") for each in told]
+    assert commands[2:] == ["family twice 21", "family twice 21", "sh -c family twice 3", "sh -c echo heard"]
+
+
+def test_what_a_program_becomes_is_told_and_stops_at_the_breakpoints(session: Session, program: Native) -> None:
+    stop = debugged(session, program, "become", sys.executable, "-c", BECOMES, str(program.program))
+    assert stop["current_location"]["function"] == "twice"
+    assert session.get()["program"]["args"] == ["twice", "5"]
+    became = [event["body"] for event in events(session, "event") if event["event"] == "exec"]
+    assert [each["args"] for each in became] == [["-c", BECOMES, str(program.program)], ["twice", "5"]]
+    assert session.resume()["exit_code"] == 10
+
+
+BECOMES = "import os, sys; os.execv(sys.argv[1], ['family', 'twice', '5'])"
+
+
+@pytest.mark.parametrize("how", [{}, {"adapter": None, "debugger": "gdbserver"}], ids=["gdb", "gdbserver"])
+def test_a_daemon_is_debugged_after_the_program_has_ended(session: Session, program: Native, how: Any) -> None:
+    debugged(session, program, "daemon", **how)
+    (child,) = family(session, 1)
+    (daemon,) = family(child, 1)
+    assert stopped(daemon)["current_location"]["function"] == "twice"
+    assert session.get()["exit_code"] == 3
+    assert daemon.resume()["exit_code"] == 0
+    assert output(session) == "daemon 14\n"
+
+
+def test_with_the_program_its_family_ends(session: Session, program: Native) -> None:
+    launch(session, program, "wait", debug_subprocesses=True, wait=0)
+    (child,) = family(session, 1)
+    assert child.post("/pause", {"wait": 30})["status"] == "paused"
+    pid = child.get()["pid"]
+    session.post("/terminate")
+    assert child.get()["status"] == "terminated"
+    assert not runs(pid)
+    assert session.post("/restart", {"wait": 0})["restarted"]
+    again = family(session, 2)[1]
+    again.delete()  # ends that process alone, which its parent notices
+    assert session.get("/report", wait=30)["exit_code"] == 256 - 15
+
+
+def test_a_child_that_never_becomes_a_program_is_told(session: Session, program: Native) -> None:
+    assert debugged(session, program, "missing")["exit_code"] == 127
+    told = wait_until(lambda: spawned(session))
+    assert told[0]["message"] == "Subprocess spawned but not attached: it ended before it became a program."
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({}, NOT_ENABLED),
+        ({"debugger": "gdbserver"}, NOT_ENABLED),
+        ({"adapter": "lldb"}, f"Subprocess spawned but not attached: {ONE_PROCESS}."),
+    ],
+    ids=["gdb", "gdbserver", "lldb"],
+)
+def test_children_of_native_programs_are_told(session: Session, program: Native, how: Any, message: str) -> None:
+    started = launch(session, program, "wait", wait=0, **how)
+    (told,) = wait_until(lambda: spawned(session))
+    assert told == {**told, "command": f"fork of {started['pid']}", "debuggable": False, "message": message}
+    assert runs(told["pid"])
+
+
+def test_lldb_refuses_to_debug_children(session: Session, program: Native) -> None:
+    error = refusal(400, "NOT_SUPPORTED", launch, session, program, adapter="lldb", debug_subprocesses=True)
+    assert "gdb" in error.details["suggestion"]
