@@ -100,6 +100,26 @@ def test_traps_and_wild_pointers_are_told_as_what_they_are(session: Session, bui
     assert stop["exception"]["message"] == "Segmentation fault at an address that no memory can have"  # not at 0x0
 
 
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_a_stack_that_overflowed_is_walked_as_far_as_asked_for(session: Session, build: Builder, adapter: str) -> None:
+    stop = launch(session, build("trouble"), WAYS[adapter], args=["deeper"])
+    assert (stop["exception"]["type"], stop["current_location"]["function"]) == ("SIGSEGV", "deeper")
+    page = session.get("/stacktrace", levels=3)
+    assert (page["total_frames"], page["has_more"], len(page["frames"])) == (500, True, 3)
+    depth = int(session.evaluate("depth", frame_id=1)["result"])
+    assert int(session.evaluate("depth", frame_id=1001)["result"]) == depth - 1000
+    (near, far) = (session.get("/stacktrace", start_frame=at, levels=1)["frames"][0] for at in (1, 1001))
+    assert {**far, "id": 1} == near  # those that are fetched at the stop, and those that are asked for later
+    across = session.get("/stacktrace", start_frame=498, levels=4)
+    assert [frame["id"] for frame in across["frames"]] == [498, 499, 500, 501] and across["has_more"]
+    end = session.get("/stacktrace", start_frame=depth - 1)
+    assert end["frames"][-1]["name"] in ("main", "_start") and "has_more" not in end
+    beyond = session.get("/stacktrace", start_frame=10**6)
+    assert (beyond["frames"], beyond["total_frames"]) == ([], end["total_frames"]) and "has_more" not in beyond
+    refused = refusal(404, "FRAME_NOT_FOUND", session.evaluate, "depth", frame_id=end["total_frames"])
+    assert refused.details["total_frames"] == end["total_frames"]
+
+
 def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dict[str, str]) -> None:
     tour = build("tour")
     path = str(tour.source)

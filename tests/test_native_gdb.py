@@ -389,20 +389,6 @@ def test_signals_that_mean_nothing_bad_go_through_and_crashes_stop(session: Sess
     assert (end["exit_code"], end["signal"], end["reason"]) == (-6, "SIGABRT", "killed")
 
 
-def test_a_stack_that_overflowed_is_counted_as_far_as_asked_for(session: Session, trouble: Native) -> None:
-    stop = launch(session, trouble, "deeper")
-    assert (stop["exception"]["type"], stop["current_location"]["function"]) == ("SIGSEGV", "deeper")
-    page = session.get("/stacktrace", levels=3)
-    assert (page["total_frames"], page["has_more"], len(page["frames"])) == (500, True, 3)
-    depth = int(session.evaluate("depth", frame_id=1)["result"])
-    assert int(session.evaluate("depth", frame_id=1001)["result"]) == depth - 1000
-    (near, far) = (session.get("/stacktrace", start_frame=at, levels=1)["frames"][0] for at in (1, 1001))
-    assert {**far, "id": 1} == near  # those that gdb's DAP shows, and those that are asked for in another way
-    end = session.get("/stacktrace", start_frame=depth - 1)
-    assert end["frames"][-1]["name"] == "main" and "has_more" not in end
-    refusal(404, "FRAME_NOT_FOUND", session.evaluate, "depth", frame_id=end["total_frames"])
-
-
 def test_a_program_ends_with_what_it_started_and_runs_again(session: Session, trouble: Native) -> None:
     first = launch(session, trouble, "forever", wait=False)
     session.wait_for_output("sum 110")

@@ -181,6 +181,15 @@ Frames = list[dict[str, Any]]
 """as DAP describes them, the innermost first"""
 
 
+@dataclass(frozen=True)
+class StackPage:
+    frames: Frames
+    total: int
+    """how many the stack has, as far as is known"""
+    is_counted: bool
+    """it has no more than these"""
+
+
 class Arrival(Protocol):
     """A child of the program whose debugger has called: it waits to be welcomed or let go."""
 
@@ -301,8 +310,8 @@ class Debugger(Protocol):
     async def locks(self) -> dict[str, Any]: ...
     def ask_stack(self, thread_id: int) -> Asked: ...
     async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames: ...
-    async def deepen(self, thread_id: int, frames: Frames, wanted: int) -> bool:
-        """Adds frames of a very deep stack that were left out, up to so many. Whether some are still left out."""
+    async def stack_page(self, thread_id: int, frames: Frames, start: int, levels: int) -> StackPage:
+        """Some frames of a stack, of which `frames` has all or, if it is very deep, the beginning."""
         ...
 
     async def scopes(self, frame: int) -> list[dict[str, Any]]: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import RelayError
-from .base import Bound, DataBreakpoint, Frames, Go
+from .base import Bound, DataBreakpoint, Frames, Go, StackPage
 
 METHODS = {
     "tasks": "tasks",
@@ -68,9 +68,9 @@ class Offered:
             suggestion=INSTEAD[capability],
         )
 
-    async def deepen(self, thread_id: int, frames: Frames, wanted: int) -> bool:
+    async def stack_page(self, thread_id: int, frames: Frames, start: int, levels: int) -> StackPage:
         """Nothing is left out."""
-        return False
+        return StackPage(frames[start : start + levels], len(frames), True)
 
     async def speak_for_blocked(self, thread_id: int | None) -> None:
         """Nothing to do: it halts threads wherever they are."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from typing import Any
 
-from ..adapters.base import Adapter, Frames
+from ..adapters.base import Adapter, Frames, StackPage
 from ..errors import RelayError
 from ..wording import counted
 from .debuggee import Debuggee
@@ -17,7 +17,8 @@ from .threads import require_halted, runs_now
 
 VALUE_BUDGET = 100_000
 RESULT_LIMIT = 20_000
-MOST_FRAMES = 100_000
+MOST_FRAMES = 10_000
+"""in one answer"""
 
 
 async def frames_of(debuggee: Debuggee, operation: str, thread_id: int | None) -> tuple[Stop, list[dict[str, Any]]]:
@@ -49,17 +50,16 @@ async def in_frame(
     stop, frames = await frames_of(debuggee, operation, thread_id)
     frame_id = chosen_frame(debuggee, frame_id, thread_id)
     thread_id = stop.thread_id if thread_id is None else thread_id
-    if frame_id >= len(frames):
-        await _deepen(debuggee, thread_id, frames, frame_id + 1)
-    if frame_id >= len(frames):
+    page = await _page(debuggee, thread_id, frames, frame_id, 1)
+    if not page.frames:
         raise RelayError(
             "FRAME_NOT_FOUND",
-            f"Frame {frame_id} does not exist: the stack has {counted(len(frames), 'frame')}",
+            f"Frame {frame_id} does not exist: the stack has {counted(page.total, 'frame')}",
             frame_id=frame_id,
-            total_frames=len(frames),
+            total_frames=page.total,
         )
     try:
-        yield debuggee.require_adapter(), frames[frame_id]["id"]
+        yield debuggee.require_adapter(), page.frames[0]["id"]
     except RelayError as error:
         if debuggee.is_at(thread_id, frames) or debuggee.state in ENDED:
             raise
@@ -71,29 +71,29 @@ async def stack_trace(
 ) -> dict[str, Any]:
     """Of a thread that runs too: where it was when it was asked."""
     running = thread_id is not None and await runs_now(debuggee, thread_id)
-    has_more = False
+    levels = levels or MOST_FRAMES
     if thread_id is not None and running:
         frames = await debuggee.require_adapter().look(thread_id)
+        page = StackPage(frames[start_frame : start_frame + levels], len(frames), True)
     else:
         stop, frames = await frames_of(debuggee, "stack_trace", thread_id)
         thread_id = stop.thread_id if thread_id is None else thread_id
-        has_more = await _deepen(debuggee, thread_id, frames, start_frame + levels if levels else MOST_FRAMES)
-    shown = frames[start_frame : start_frame + levels] if levels else frames[start_frame:]
+        page = await _page(debuggee, thread_id, frames, start_frame, levels)
     return {
         "thread_id": thread_id,
-        "frames": [describe_frame(debuggee, frame, start_frame + index) for index, frame in enumerate(shown)],
-        "total_frames": len(frames),
-        **({"has_more": True} if has_more else {}),
+        "frames": [describe_frame(debuggee, frame, start_frame + index) for index, frame in enumerate(page.frames)],
+        "total_frames": page.total,
+        **({} if page.is_counted else {"has_more": True}),
         **({"running": True} if running else {}),
     }
 
 
-async def _deepen(debuggee: Debuggee, thread_id: int, frames: Frames, wanted: int) -> bool:
-    """Whether there are frames that nobody has asked for yet: a recursion that went wrong has very many."""
-    has_more = await debuggee.require_adapter().deepen(thread_id, frames, min(wanted, MOST_FRAMES))
+async def _page(debuggee: Debuggee, thread_id: int, frames: Frames, start: int, levels: int) -> StackPage:
+    """Some frames of a stack: of one that went wrong there are very many, and most were not fetched."""
+    page = await debuggee.require_adapter().stack_page(thread_id, frames, start, levels)
     if not debuggee.is_at(thread_id, frames):
         raise RelayError("FRAME_NOT_FOUND", "The program has moved on")
-    return has_more
+    return page
 
 
 def describe_frame(debuggee: Debuggee, frame: dict[str, Any], index: int) -> dict[str, Any]:

@@ -63,13 +63,13 @@ class GdbLooking(Looking):
         is_throwing = self._stopped_at_throw and len(told) > 1 and told[0]["name"] == THROW
         return told[1:] if is_throwing else told
 
-    async def _deeper(self, thread_id: int, start: int) -> Frames:
-        wanted = {"thread": thread_id, "stop": self._generation, "start": start, "levels": MOST_FRAMES}
+    async def _deeper(self, thread_id: int, start: int, levels: int) -> Frames:
+        wanted = {"thread": thread_id, "stop": self._generation, "start": start, "levels": levels}
         try:
             return list(await self._request("ocdb", {"method": "deeper", "arguments": wanted}))
         except RelayError as error:
             if NO_FRAME in (said_of(error) or ""):
-                return []  # the stack ends with the last page
+                return []
             raise
 
     def _made(self, answer: dict[str, Any], frame: int) -> Row:

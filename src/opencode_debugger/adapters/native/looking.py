@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import RelayError
-from ..base import ExceptionRule, Frames, Listener
+from ..base import ExceptionRule, Frames, Listener, StackPage
 from ..files_only import FilesOnly
 from ..handles import Handles
 from ..hovering import may_change, pointed_at
@@ -33,7 +33,9 @@ from .names import short_name
 from .talking import Talking
 
 MOST_FRAMES = 500
-"""of a stack: one that overflowed has hundreds of thousands"""
+"""that are fetched of a stack at each stop: one that overflowed has hundreds of thousands"""
+STRIDE = 5000
+"""frames that a debugger goes down in one request"""
 MOST_THREADS = 100
 """whose places are asked for, when all are listed"""
 ERROR_LIMIT = 2000
@@ -90,6 +92,8 @@ class Looking(Talking, FilesOnly):
         """the function that was stepped out of"""
         self._fatal_rules: list[int] = []
         """numbers of the exception breakpoints that want to hear of crashes"""
+        self._deepest: dict[int, int] = {}
+        """by thread: how far down its stack is known to reach, where it was not fetched as a whole"""
         self._tops: dict[int, str] = {}
         """by thread: the function in which it was seen last"""
 
@@ -101,6 +105,7 @@ class Looking(Talking, FilesOnly):
         self._generation += 1
         self._frames.clear()
         self._inside.clear()
+        self._deepest.clear()
 
     def _frame(self, number: int) -> Frame:
         frame = self._frames.get(number)
@@ -135,10 +140,45 @@ class Looking(Talking, FilesOnly):
         body = await self._request("stackTrace", {"threadId": thread_id, "startFrame": 0, "levels": levels})
         return self._told(thread_id, body["stackFrames"])
 
-    async def _deeper(self, thread_id: int, start: int) -> Frames:
-        """The next frames of a deep stack, in the debugger's words."""
-        wanted = {"threadId": thread_id, "startFrame": start, "levels": MOST_FRAMES}
+    async def _deeper(self, thread_id: int, start: int, levels: int) -> Frames:
+        """Frames of a deep stack, in the debugger's words; none where it has ended."""
+        wanted = {"threadId": thread_id, "startFrame": start, "levels": levels}
         return list((await self._request("stackTrace", wanted))["stackFrames"])
+
+    async def stack_page(self, thread_id: int, frames: Frames, start: int, levels: int) -> StackPage:
+        last = self._frames.get(frames[-1]["id"]) if frames else None
+        known = last.level + 1 if last is not None else 0
+        left_out = known - len(frames)  # above them
+        if known < MOST_FRAMES:
+            return StackPage(frames[start : start + levels], len(frames), True)
+        if start + levels <= len(frames):
+            return StackPage(frames[start : start + levels], len(frames), False)
+        first = max(start, len(frames))
+        depth = await self._walk_down(thread_id, first + left_out)
+        if depth is not None:
+            return StackPage(frames[start:], depth - left_out, True)
+        wanted = start + levels - first
+        further = await self._deeper(thread_id, first + left_out, wanted + 1)
+        shown = frames[start:] + self._told(thread_id, further[:wanted], first + left_out)
+        return StackPage(shown, first + min(len(further), wanted), len(further) <= wanted)
+
+    async def _walk_down(self, thread_id: int, level: int) -> int | None:
+        """To a frame far below, in strides, so that no request takes long. The depth of a stack that ends above it."""
+        while (known := self._deepest.get(thread_id, MOST_FRAMES - 1)) < level:
+            there = min(level, known + STRIDE)
+            if not await self._deeper(thread_id, there, 1):
+                return await self._depth_between(thread_id, known, there)
+            self._deepest[thread_id] = there
+        return None
+
+    async def _depth_between(self, thread_id: int, there: int, gone: int) -> int:
+        while gone - there > 1:
+            middle = (there + gone) // 2
+            if await self._deeper(thread_id, middle, 1):
+                there = middle
+            else:
+                gone = middle
+        return gone
 
     def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         """With ids of ours, and only paths that lead somewhere."""

@@ -308,16 +308,6 @@ class Stopping(Looking):
         body = await self._require_talk().answer("stackTrace", asked or self.ask_stack(thread_id))
         return self._told(thread_id, body["stackFrames"])
 
-    async def deepen(self, thread_id: int, frames: Frames, wanted: int) -> bool:
-        while len(frames) % MOST_FRAMES == 0 and frames:
-            if len(frames) >= wanted:
-                return True
-            further = await self._deeper(thread_id, len(frames))
-            if not further:
-                break
-            frames += self._told(thread_id, further, len(frames))
-        return False
-
 
 def _is_in(frames: Frames, path: str) -> bool:
     source = (frames[0].get("source") or {}) if frames else {}
