@@ -208,3 +208,41 @@ def test_what_a_debugger_does_not_have_is_refused_with_what_to_do(
         refusal(400, "NOT_SUPPORTED", native.post, "/step-back")
         refusal(400, "NOT_SUPPORTED", native.get, "/tasks")
         assert "reverse" not in native.get()["debugger"]["capabilities"]
+
+
+def test_what_gdb_cannot_record_is_told_and_passed_without_recording(session: Session, build: Builder) -> None:
+    native = build("recorded")
+    session.break_at(native.source, "start")
+    given = {"GLIBC_TUNABLES": "glibc.malloc.check=0:glibc.cpu.hwcaps=-RTM"}
+    options = {"adapter": "gdb", "recordable": True, "args": ["unknown"], "env": given}
+    session.launch(program=str(native.program), **options)
+    tunables = session.evaluate('(char *) getenv("GLIBC_TUNABLES")')["result"]
+    assert "glibc.malloc.check=0:glibc.cpu.hwcaps=-RTM,-AVX512F," in tunables
+    session.post("/record")
+    assert session.step()["current_location"]["line"] == native.line("start") + 1
+    assert session.step()["current_location"]["line"] == native.line("formatted")  # through the C library
+    stop = session.resume()
+    assert (stop["stop_reason"], stop["current_location"]["function"]) == ("pause", "encrypted")
+    assert "gdb cannot record the instruction at which it stands" in stop["note"]
+    error = refusal(409, "INVALID_SESSION_STATE", session.resume)
+    assert "/record" in error.details["suggestion"]
+    assert session.get("/status")["status"] == "paused"
+    assert session.post("/set-expression", {"expression": "count", "value": "7", "frame_id": 1})["value"] == "7"
+    assert session.post("/record", {"enabled": False})["recording"] is False
+    assert session.resume()["exit_code"] == 8
+
+
+def test_a_recorded_program_stands_still_before_its_end(session: Session, build: Builder) -> None:
+    native = build("recorded")
+    session.break_at(native.source, "end")
+    session.launch(program=str(native.program), adapter="gdb", recordable=True)
+    session.post("/record")
+    assert "about to end" in session.resume()["note"]
+    session.post("/record", {"enabled": False})
+    assert session.resume()["status"] == "terminated"
+
+
+def test_recordable_is_refused_where_nothing_records(session: Session, build: Builder) -> None:
+    launch = {"program": str(build("recorded").program), "adapter": "lldb", "recordable": True}
+    refusal(400, "NOT_SUPPORTED", session.launch, **launch)
+    refusal(400, "NOT_SUPPORTED", session.launch, code="1", recordable=True)

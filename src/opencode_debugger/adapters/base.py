@@ -49,6 +49,8 @@ class LaunchSpec:
     """the debugger itself, of those that speak the EZ protocol"""
     line_buffered: bool = True
     """a native program writes each line at once, as on a terminal"""
+    recordable: bool = False
+    """a native program's C library uses only instructions that gdb can record"""
     tunnel_only: bool = False
     """its debugger is left to whoever comes through the tunnel"""
     command: list[str] = field(default_factory=list)
@@ -278,6 +280,7 @@ class Debugger(Protocol):
 
     async def speak_for_blocked(self, thread_id: int | None) -> None:
         """Now and then while a pause is not answered: threads that are blocked in a call are told as stopped there."""
+
     @property
     def program_pid(self) -> int | None: ...
     async def own_threads(self) -> list[int]: ...

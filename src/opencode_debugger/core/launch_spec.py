@@ -40,6 +40,7 @@ def launch_spec(
     debugger_path: str | None = None,
     tunnel_only: bool = False,
     line_buffered: bool = True,
+    recordable: bool = False,
 ) -> LaunchSpec:
     folder = _working_folder(config.project_root or os.getcwd(), cwd)
     env, args, adapter = env or {}, args or [], adapter or config.adapter
@@ -89,6 +90,7 @@ def launch_spec(
         debugger_path=_find_debugger(debugger_path, folder),
         tunnel_only=tunnel_only,
         line_buffered=line_buffered,
+        recordable=recordable,
     )
     if debugger_path is not None and spec.adapter != "ez":
         message = "A debugger that speaks the EZ protocol is for programs that are debugged with it"
@@ -100,6 +102,9 @@ def launch_spec(
     elif kind == "command" and tunnel_only:
         message = f"{spec.target} is no program that a debugger could be left with"
         raise invalid_parameter("tunnel_only", "true", message, "Launch it without tunnel_only")
+    elif recordable:
+        message = "Only native programs are recorded, by gdb"
+        raise RelayError("NOT_SUPPORTED", message, parameter="recordable", suggestion="Launch without recordable")
     elif core is not None:
         raise invalid_parameter("core", core, "A core file goes with a native program", "Give the program as well")
     if len(spec.stdin) > LONGEST_QUEUE:
@@ -127,6 +132,9 @@ def _check_native(spec: LaunchSpec) -> None:
         message = f"{spec.adapter} debugs one process: it cannot follow a program's children"
         advice = 'Launch with "adapter": "gdb", or without debug_subprocesses: then events tell of the children'
         raise RelayError("NOT_SUPPORTED", message, parameter="debug_subprocesses", suggestion=advice)
+    if spec.recordable and spec.adapter != "gdb":
+        message, advice = f"{spec.adapter} records nothing", 'Launch with "adapter": "gdb", or without recordable'
+        raise RelayError("NOT_SUPPORTED", message, parameter="recordable", suggestion=advice)
     refused = {"stop_scope": spec.stop_scope == "thread"}
     refused |= {"just_my_code": spec.just_my_code, "python_args": bool(spec.interpreter_args)}
     for name in (name for name, given in refused.items() if given):

@@ -153,6 +153,11 @@ class LaunchRequest(WaitOptions):
     debugger_path: PathText | None = Field(
         None, description="Debugger that speaks the EZ protocol, for this program; the relay's setting if left out."
     )
+    recordable: bool = Field(
+        False,
+        description="For `record` of a native program with gdb: its C library uses only instructions that gdb can record "
+        "(GLIBC_TUNABLES).",
+    )
     line_buffered: bool = Field(
         True,
         description="A native program that uses the GNU C library writes each line at once, as on a terminal "

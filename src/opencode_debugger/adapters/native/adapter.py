@@ -32,6 +32,7 @@ from .buffering import by_lines
 from .children import describe
 from .machine import Machine
 from .process import ADMITTING, Doorway, Helper, Streams, start_debugger
+from .recordable import plainer
 from .stopping import FROM_CORE
 from .talking import done, said_of
 
@@ -123,6 +124,7 @@ class NativeAdapter(Machine, Offered):
             self.warnings += core_file.warnings(spec.core, spec.target)
         environment = program_environment(spec, self._session_id)
         environment |= by_lines(spec.target, environment) if spec.line_buffered else {}
+        environment |= plainer(environment) if spec.recordable else {}
         streams = None if spec.core else Streams()
         try:
             await self._converse(None if spec.server else streams)

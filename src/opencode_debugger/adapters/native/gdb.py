@@ -20,7 +20,7 @@ from . import elf
 from .ending import QUIT
 from .gdb_children import GdbChildren
 from .gdb_looking import GdbLooking
-from .gdb_machine import GdbMachine
+from .gdb_machine import CANNOT, NOT_RECORDED, GdbMachine
 from .marks import Answers, Ask, Marks
 from .process import CREATED, ERRORS, INPUT, OUTPUT, REDIRECTED, Streams, under_gdbserver
 from .signals import QUIET
@@ -216,6 +216,7 @@ class GdbAdapter(GdbLooking, GdbMachine, GdbChildren):
     def _on_said(self, body: dict[str, Any]) -> None:
         if STARTUP in body.get("output", ""):
             self._startup_problem = f"The program could not be started: {body['output'].strip()}"
+        super()._on_said(body)
 
     def _on_own(self, body: dict[str, Any]) -> None:
         match body["kind"]:
@@ -277,7 +278,7 @@ class GdbAdapter(GdbLooking, GdbMachine, GdbChildren):
             if OUTERMOST in said:
                 await super()._send_off("continue", arguments)
             elif not await self._is_gone(said):
-                raise NotLetGo(said) from error
+                raise NotLetGo(said, CANNOT if NOT_RECORDED in said else None) from error
 
     async def _is_gone(self, said: str) -> bool:
         """Whether it died while gdb let its threads go, one after the other, so that those that were left failed."""
@@ -289,7 +290,7 @@ class GdbAdapter(GdbLooking, GdbMachine, GdbChildren):
 
     async def _step_refused(self, thread_id: int, said: str) -> None:
         if not await self._is_gone(said):
-            self._stay(thread_id, NotLetGo(said))
+            self._stay(thread_id, NotLetGo(said, CANNOT if NOT_RECORDED in said else None))
 
     async def pause(self, thread_id: int | None) -> None:
         await super().pause(thread_id)

@@ -24,6 +24,18 @@ SCOPE_ENDED = "stopped"
 NO_HISTORY = ("no-history", "stopped")
 BEGAN = "This is where the recording began: there is nothing before it"
 ENDS = "This is where the recording ends: from here on the program runs on and is recorded"
+NOT_RECORDED = "failed to record execution log"
+CANNOT = (
+    "gdb cannot record the instruction at which it stands (GET /sessions/{id}/disassembly shows it). "
+    'POST /sessions/{id}/record with {"enabled": false} lets it go on; after a launch with "recordable": true the C '
+    "library avoids such instructions"
+)
+LEAVING = "Process record: inferior program stopped"
+"""What gdb says before a system call that ends the program."""
+LAST = (
+    "The program is about to end, which gdb cannot record. POST /sessions/{id}/record with "
+    '{"enabled": false}, then continue, lets it'
+)
 RECORDED = "The program is recorded from here on, and runs much slower"
 
 
@@ -33,6 +45,8 @@ class GdbMachine(NativeAdapter):
     def _reset(self) -> None:
         super()._reset()
         self._is_recording = self._goes_back = self._steps = False
+        self._replays = self._is_leaving = False
+        """it is somewhere in the recording; it is about to end"""
         self._edge: str | None = None
         """what there is to say about a stop at an end of the recording"""
 
@@ -77,7 +91,7 @@ class GdbMachine(NativeAdapter):
             await self._command_line("record full" if enabled else "record stop")
         except RelayError as error:
             raise RelayError("NOT_SUPPORTED", f"gdb cannot record here: {said_of(error) or error.message}") from error
-        self._is_recording = enabled
+        self._is_recording, self._replays = enabled, False
         return {"recording": enabled, "message": RECORDED if enabled else None}
 
     async def reverse(self, kind: str, thread_id: int, go: Go | None = None) -> None:
@@ -92,6 +106,8 @@ class GdbMachine(NativeAdapter):
     async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
         self._goes_back = command in BACK
         self._steps = command not in ("continue", "reverseContinue")
+        self._is_leaving = False
+        self._replays = self._replays or self._goes_back
         if not self._goes_back:
             await super()._send_off(command, arguments)
             return
@@ -107,10 +123,23 @@ class GdbMachine(NativeAdapter):
     def _onward(self) -> str:
         return "reverseContinue" if self._goes_back else "continue"
 
+    def _on_said(self, body: dict[str, Any]) -> None:
+        if LEAVING in body.get("output", ""):
+            self._is_leaving = True
+
+    def _at_edge(self) -> tuple[str, str]:
+        """What a stop at an end of the recording is to a session, and what there is to say about it."""
+        if self._goes_back:
+            return "step", BEGAN
+        if self._replays:
+            self._replays = False
+            return "step", ENDS
+        return "pause", LAST if self._is_leaving else CANNOT
+
     def _on_stopped(self, body: dict[str, Any]) -> None:
         if self._is_recording and body["reason"] in NO_HISTORY:
-            self._edge = BEGAN if self._goes_back else ENDS
-            body = {**body, "reason": "step"}
+            reason, self._edge = self._at_edge()
+            body = {**body, "reason": reason}
         elif body["reason"] == SCOPE_ENDED and self._are_gone(body):
             if not self._steps:
                 self._is_running = False

@@ -25,8 +25,8 @@ FROM_CORE = "A core file shows a program that has crashed: it can be looked at, 
 class NotLetGo(RelayError):
     """The debugger refused to let the program go on."""
 
-    def __init__(self, said: str) -> None:
-        advice = "Remove the breakpoint that is named, or whatever else keeps it, then go on"
+    def __init__(self, said: str, advice: str | None = None) -> None:
+        advice = advice or "Remove the breakpoint that is named, or whatever else keeps it, then go on"
         super().__init__("INVALID_SESSION_STATE", f"The program cannot go on: {said}", suggestion=advice)
         self.told = f"{self.message.rstrip('.')}. {advice}"
 
