@@ -13,7 +13,8 @@ from relays import line_of
 from opencode_debugger.adapters import gdb_program
 
 SOURCES = Path(__file__).parent / "native_programs"
-FLAGS = ["-g", "-O0", "-Wall", "-Werror"]
+FLAGS = ["-g", "-O0", "-Wall", "-Werror", "-pthread"]
+COMPILERS = {".c": ["gcc", *FLAGS], ".cpp": ["g++", *FLAGS], ".rs": ["rustc", "-g", "--edition", "2021"]}
 
 
 class Native:
@@ -34,7 +35,7 @@ class Builder:
 
     def __call__(self, name: str, *flags: str, source: Path | None = None) -> Native:
         """The program of that name, built with further flags if any are given."""
-        source = source or next(SOURCES.glob(f"{name}.c*"))
+        source = source or next(SOURCES.glob(f"{name}.[cr]*"))
         program = self.folder / "".join([name, *(flag.replace("/", "_") for flag in flags)])
         with open(f"{program}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -44,9 +45,8 @@ class Builder:
 
 
 def _compile(source: Path, program: Path, flags: tuple[str, ...]) -> None:
-    compiler = "g++" if source.suffix == ".cpp" else "gcc"
     unfinished = program.with_name(f"{program.name}.new")
-    command = [compiler, *FLAGS, *flags, "-pthread", "-o", str(unfinished), str(source)]
+    command = [*COMPILERS[source.suffix], *flags, "-o", str(unfinished), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     unfinished.rename(program)

@@ -107,7 +107,7 @@ class Breakpoint:
     def _bind_function(self, bound: Bound) -> None:
         """One that was seen in a file is still there when that file is not loaded yet."""
         if bound.verified:
-            self.verified, self.message, self.places = True, None, bound.places
+            self.verified, self.message, self.places = True, bound.message, bound.places
         elif bound.message or not self.places:
             self.verified, self.message = False, bound.message or not_loaded(self.function)
 

@@ -19,8 +19,19 @@ ONE, MANY = "<one>", "<many>"
 
 
 LOCALS = "<locals>"
-CPP_NAME = re.compile(r"[A-Za-z_(][\w<>,*& ()]*(::[A-Za-z_~(][\w<>,*& ()\[\]~+\-=!/%^|]*)+")
-NO_NAME = "Not the name of a function: give func, module.func, Class.method, module.Class.method; in C++ Class::method"
+NO_NAME = (
+    "Not the name of a function: give func, module.func, Class.method, module.Class.method; of native programs "
+    "Class::method, f(int), twice<int>, <shop::Sq as shop::Shape>::area, without what it returns; or an address: "
+    "*0x401136"
+)
+ADDRESS = re.compile(r"\*0x[0-9a-fA-F]{1,16}")
+OPERATOR = re.compile(r"\boperator\s*(\(\)|\[\]|[-+*/%^&|~!=<>,]+|[\w:*&]+( ?[*&])*)")
+GROUP = re.compile(r"\([^()<>\[\]{}]*\)|<[^()<>\[\]{}]*>|\[[^()<>\[\]{}]*\]|\{[^()<>\[\]{}]*\}")
+"""Brackets with none inside of them."""
+INSIDE = re.compile(r"[\w :,*&.;#'$+=/\0-]*")
+PART = r"(~?[^\W\d][\w$/-]*\0*|\0+)"
+NATIVE_NAME = re.compile(rf"(::)?{PART}((::|\.){PART})*( const| volatile| noexcept| &&?)*")
+"""What is left when brackets and what is in them stand as one character."""
 
 
 def line_text(value: str) -> str:
@@ -30,14 +41,26 @@ def line_text(value: str) -> str:
 
 
 def function_name(value: str) -> str:
-    """func, module.func, Class.method, module.Class.method, outer.<locals>.inner; ns::Class::method"""
-    if CPP_NAME.fullmatch(value):
-        return value
+    """func, module.func, Class.method, module.Class.method, outer.<locals>.inner; or as native programs have them"""
     parts = value.split(".")
     named = [part for part in parts if part != LOCALS]
-    if LOCALS in (parts[0], parts[-1]) or not all(part.isidentifier() and not iskeyword(part) for part in named):
+    is_python = LOCALS not in (parts[0], parts[-1]) and all(part.isidentifier() for part in named)
+    if is_python and not any(iskeyword(part) for part in named):
+        return value
+    if is_python or not (ADDRESS.fullmatch(value) or is_native_name(value)):
         raise problem(NO_NAME)
     return value
+
+
+def is_native_name(text: str) -> bool:
+    """ns::Class::method, f(int) const, twice<int>, <Square as Shape>::area, main::{closure#0}: the brackets match, and
+    blanks are only inside of them."""
+    text = OPERATOR.sub("operator", text).replace("->", "")
+    while group := GROUP.search(text):
+        if not INSIDE.fullmatch(group[0][1:-1]):
+            return False
+        text = text[: group.start()] + "\0" + text[group.end() :]
+    return NATIVE_NAME.fullmatch(text) is not None
 
 
 FunctionName = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(function_name)]
@@ -77,7 +100,8 @@ class BreakpointRequest(RequestModel):
     function: FunctionName | None = Field(
         None,
         description="Instead of a line: stop at the first line inside this function: func, module.func, Class.method, "
-        "module.Class.method. With a file, only in that file.",
+        "module.Class.method. Of native programs also ns::Class::method, f(int), twice<int>, "
+        "<shop::Sq as shop::Shape>::area, and an address, *0x401136. With a file, only in that file.",
     )
     condition: Argument | None = Field(None, description="Break only when this expression is truthy.")
     hit_condition: ShortText | None = Field(None, description="Break on hit count: 5, ==5, >5, >=5, <5, <=5, %5.")

@@ -9,7 +9,8 @@ from typing import Any
 from ..base import Bound, DebuggerBreakpoint
 from .lldb_looking import problem
 from .lldb_prologues import Prologues, Run, quoted
-from .marks import VISIT, Answers, Ask, Marks
+from .marks import BETWEEN, NO_CODE_THERE, VISIT, Answers, Ask, Marks
+from .names import AN_ADDRESS, rust_pattern
 
 LABEL = "dap"
 """What lldb-dap calls the breakpoints of which it tells changes."""
@@ -20,6 +21,11 @@ FOUND = re.compile(r"^\s+Summary: .* at .*?:(\d+)(?::\d+)?$", re.MULTILINE)
 LINE = re.compile(r"^\[0x.*\): .*?:(\d+)(?::\d+)?$", re.MULTILINE)
 NEAR = 100
 """Lines before one without code in which the last one with code is looked for."""
+BLANKS = re.compile(r"(?<=[(<]) +| +(?=[)>,])")
+EXECUTABLE = re.compile(r"^\[0x[0-9a-f]+-0x[0-9a-f]+\) ..x", re.MULTILINE)
+RANGE = re.compile(r"^\s+Function: .*range = \[(0x\w+)-", re.MULTILINE)
+INSTRUCTION = re.compile(r"^(?:->)?\s+(0x[0-9a-f]+) ", re.MULTILINE)
+LONGEST_INSTRUCTION = 16
 LISTED = re.compile(r"\bthread #(\d+): tid = (\w+),")
 HALTED = re.compile(r"\bthread #\d+: tid = (\w+),.*stop reason = breakpoint ([\d. ]+)$", re.MULTILINE)
 
@@ -108,7 +114,7 @@ class LldbMarks(Marks):
                 answers.append({"id": self._named[key]} | await self._found(self._named[key]))
                 continue
             condition = f" --condition {quoted(key[2])}" if key[2] else ""
-            answers.append(await self._set(f"--name {quoted(key[1] or '')}{condition}"))
+            answers.append(await self._set_function(key[1] or "", condition))
             if "id" in answers[-1]:
                 self._named[key] = answers[-1]["id"]
                 answers[-1] |= await self._found(answers[-1]["id"])
@@ -156,6 +162,34 @@ class LldbMarks(Marks):
         if made[3]:
             answer["line"] = int(made[3])
         return answer
+
+    async def _set_function(self, name: str, condition: str) -> dict[str, Any]:
+        if name.startswith(AN_ADDRESS):
+            return await self._set_address(name.removeprefix(AN_ADDRESS), condition)
+        named = await self._set(f"--name {quoted(BLANKS.sub('', name))}{condition}")
+        if named["verified"] or "id" not in named or not {":", "<"}.intersection(name):
+            return named
+        found = await self._set(f"--func-regex {quoted(rust_pattern(name))}{condition}")
+        worse = named if found["verified"] else found
+        if "id" in worse:
+            await self._run(f"breakpoint delete {worse['id']}")
+        return found if found["verified"] else named
+
+    async def _set_address(self, address: str, condition: str) -> dict[str, Any]:
+        """Only where an instruction begins: what is anywhere else would be spoilt."""
+        if not EXECUTABLE.search(await self._run(f"memory region {address}")):
+            return {"verified": False, "message": NO_CODE_THERE}
+        known = RANGE.search(await self._run(f"image lookup --verbose --address {address}"))
+        if known is not None and int(known[1], 16) < int(address, 16):
+            end = hex(int(address, 16) + LONGEST_INSTRUCTION)
+            listed = await self._run(f"disassemble --start-address {known[1]} --end-address {end}")
+            begins = [int(each, 16) for each in INSTRUCTION.findall(listed)]
+            if begins and int(address, 16) not in begins:
+                return {
+                    "verified": False,
+                    "message": BETWEEN.format(address=hex(max(each for each in begins if each < int(address, 16)))),
+                }
+        return await self._set(f"--address {address}{condition}")
 
     async def _found(self, id: int) -> dict[str, Any]:
         """All the places of a function."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 from ..base import DebuggerBreakpoint
+from .names import AN_ADDRESS
 
 Run = Callable[[str], Awaitable[str]]
 
@@ -58,7 +59,9 @@ class Prologues:
         known = {*self._instead, *(other for _, others in self._instead.values() for other in others)}
         for id, bp in [(id, bp) for id, bp in marked.items() if id not in known]:
             listed = await self._run(f"breakpoint list {id}")
-            if "where = " in listed:
+            if (bp.function or "").startswith(AN_ADDRESS):
+                self._instead[id] = (bp.condition, [])
+            elif "where = " in listed:
                 self._instead[id] = (bp.condition, await self._moved(listed, bp.condition))
                 marked |= dict.fromkeys(self._instead[id][1], bp)
 

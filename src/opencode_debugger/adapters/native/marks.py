@@ -15,6 +15,9 @@ VISIT, ENTRY, CATCH = 0, -1, -2
 MAIN, BEGIN_CATCH = "main", "__cxa_begin_catch"
 PENDING = "No file with debug information that the program has loaded has code there. Breakpoint pending."
 NO_CODE_AFTER = "No executable code at this line or after it"
+SEVERAL = "{count} places of the program have this name: it stops at each of them"
+NO_CODE_THERE = "The program has no code at this address"
+BETWEEN = "This address is in the middle of an instruction: the one before begins at {address}"
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Answers = list[dict[str, Any]]
 """as DAP describes breakpoints"""
@@ -112,7 +115,8 @@ class Marks:
         verified, line, bad = bool(answer.get("verified")), answer.get("line"), answer.get("condition_problem")
         if bp.function:
             places = self.places(answer) if verified else ()
-            return Bound(verified, None, None if verified else answer.get("message"), places, bad)
+            several = SEVERAL.format(count=len(places)) if len(places) > 1 else None
+            return Bound(verified, None, several if verified else answer.get("message"), places, bad)
         if not verified:
             nearest = answer.get("nearest")
             return Bound(False, nearest, None if nearest else answer.get("message") or PENDING, bad_condition=bad)

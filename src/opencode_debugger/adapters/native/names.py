@@ -31,3 +31,42 @@ def _last_word(text: str) -> str:
         if char == " " and not depth:
             start = place + 1
     return text[start:]
+
+
+AN_ADDRESS = "*"
+"""What an address begins with where a function could be named."""
+ESCAPED = {"<": "LT", ">": "GT", "(": "LP", ")": "RP", ",": "C", "&": "RF", "*": "BP"} | {
+    char: f"u{ord(char):x}" for char in " {}[];+'\""
+}
+"""Signs as older versions of rustc write them into names."""
+ENDING = r"(::h[0-9a-f]{16})?$"
+
+
+def rust_pattern(name: str) -> str:
+    """Finds a function of Rust by its full name where the debugger knows it as its compiler wrote it: with escapes and
+    a hash, with its types apart from the name, or, of generic ones, by the last word alone."""
+    parts = _path(name)
+    plain, escaped = "::".join(map(re.escape, parts)), "::".join(re.escape(_escaped(part)) for part in parts)
+    head, bracket, types = parts[-1].partition("<")
+    found = [plain + "(::<.*>|<.*>)?", escaped]
+    if head and bracket:
+        apart = [*parts[:-1], head, bracket + types]
+        found += ["::".join(map(re.escape, apart)), re.escape(parts[-1])]
+    return f"^({'|'.join(found)}){ENDING}"
+
+
+def _path(name: str) -> list[str]:
+    """The words between `::`, as far as they are not in brackets."""
+    depth, parts = 0, [""]
+    for char in name.replace("::", "\0"):
+        depth += {"<": 1, "(": 1, "[": 1, "{": 1, ">": -1, ")": -1, "]": -1, "}": -1}.get(char, 0)
+        if char == "\0" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += "::" if char == "\0" else char
+    return parts
+
+
+def _escaped(part: str) -> str:
+    text = "".join(f"${ESCAPED[char]}$" if char in ESCAPED else char for char in part.replace("::", ".."))
+    return f"_{text}" if text.startswith("$") else text

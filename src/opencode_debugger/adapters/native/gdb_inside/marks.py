@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import operator
 import os
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,13 @@ from .values import Json, text_of
 gdb: Any = importlib.import_module("gdb")
 _server: Any = importlib.import_module("gdb.dap.server")
 
+AN_ADDRESS = "*"
+"""What an address begins with where a function could be named."""
+NO_CODE_THERE = "The program has no code at this address"
+BETWEEN = "This address is in the middle of an instruction: the one before begins at {address}"
+FUNCTIONS = "functions"
+"""the group of breakpoints on functions"""
+MAPPED = re.compile(r"^\s*(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+\s+([-rwxsp]+)", re.MULTILINE)
 COUNTED = ("condition", "hit_condition", "log", "function")
 CALLS = 5
 """Seconds for what a condition or a log message calls."""
@@ -39,16 +47,26 @@ class Mark(gdb.Breakpoint):  # type: ignore[misc]
 
     wish: Json
     condition: str | None
+    enabled: bool
     hits = 0
-    known: tuple[bool, int] = (True, 0)
-    """whether it has a place, and how many"""
+    known: tuple[bool, int, str | None] = (True, 0, None)
+    """whether it has a place, how many, and what is wrong with its address"""
+    problem: str | None = None
+    """why an address cannot have it: it is switched off until that has code"""
 
     def notice(self) -> bool:
         """Whether it has another place than before."""
-        before, self.known = self.known, (self.pending, len(self.locations))
+        before, self.known = self.known, (self.pending, len(self.locations), self.problem)
         if self.locations and self.condition is None:  # earlier, gdb would not wait for a library that has its place
             self.condition = f"${Deciding.name}({self.number})"
         return self.known != before
+
+    def check_address(self) -> None:
+        """A breakpoint where no instruction begins would spoil what is there, or keep the program from going on."""
+        if (self.wish.get("function") or "").startswith(AN_ADDRESS):
+            self.problem = _problem_of(int(self.wish["function"][1:], 16))
+            if self.enabled != (self.problem is None):
+                self.enabled = self.problem is None
 
     def decide(self) -> bool:
         """Whether the program stops here."""
@@ -164,6 +182,7 @@ _told: Any = None
 def install() -> None:
     global _told
     Deciding()
+    gdb.events.new_objfile.connect(_loaded)
     _told = getattr(importlib.import_module("gdb.dap.breakpoint"), "_bp_modified", None)
     if _told is not None:
         gdb.events.breakpoint_modified.disconnect(_told)
@@ -175,16 +194,73 @@ def _key(wish: Json) -> tuple[Any, ...]:
 
 
 def _location(wish: Json) -> Json:
-    if wish.get("function"):
-        return {"function": wish["function"], **({"source": wish["path"]} if wish.get("path") else {})}
+    function = wish.get("function")
+    if function and function.startswith(AN_ADDRESS):
+        return {"spec": function}
+    if function:
+        return {"function": function, **({"source": wish["path"]} if wish.get("path") else {})}
     return {"source": wish["path"], "line": wish["line"]}
 
 
 def _made(wish: Json) -> Mark:
     mark = Mark(**_location(wish))
+    if mark.pending and wish.get("function"):
+        for name in _meant(wish["function"]):
+            mark.delete()
+            mark = Mark(**_location({**wish, "function": name}))
+            if not mark.pending:
+                break
     mark.wish = wish
+    mark.check_address()
     mark.notice()
     return mark
+
+
+def _meant(name: str) -> Iterator[str]:
+    """What gdb calls a function that it does not find: a method with its `const`, one of Rust with its modules."""
+    if name.endswith(")"):
+        yield f"{name} const"
+    word = re.match(r"\w[\w:]*", name)
+    if word is None:
+        return
+    try:
+        listed = gdb.execute_mi("-symbol-info-functions", "--name", f"::{word[0]}")
+    except Exception:
+        return  # a gdb that cannot be asked
+    known = {symbol["name"] for file in listed["symbols"].get("debug", ()) for symbol in file["symbols"]}
+    full = re.compile(f"(.*::{re.escape(name)})(<.*>)?")
+    names = {found[1] for found in map(full.fullmatch, known) if found}
+    if len(names) == 1:
+        yield names.pop()
+
+
+def _problem_of(address: int) -> str | None:
+    """Why no breakpoint can be at an address."""
+    try:
+        listed = str(gdb.execute("info proc mappings", to_string=True))
+        mapped = [(int(each[1], 16), int(each[2], 16), each[3]) for each in MAPPED.finditer(listed)]
+    except gdb.error:
+        mapped = []
+    if mapped and not any(start <= address < end and "x" in flags for start, end, flags in mapped):
+        return NO_CODE_THERE
+    try:
+        gdb.selected_inferior().read_memory(address, 1)
+        block = gdb.block_for_pc(address)
+        while block is not None and block.function is None:
+            block = block.superblock
+        if block is None or not block.start < address:
+            return None
+        begins = [each["addr"] for each in gdb.selected_inferior().architecture().disassemble(block.start, address)]
+    except gdb.error:
+        return NO_CODE_THERE
+    return None if address in begins else BETWEEN.format(address=hex(begins[-1]))
+
+
+def _loaded(event: Any) -> None:
+    """More of the program is in memory: an address may have code now."""
+    for mark in _groups.get(FUNCTIONS, ()):
+        if mark.is_valid() and mark.problem:
+            mark.check_address()
 
 
 def _problem(wish: Json) -> str | None:
@@ -213,7 +289,10 @@ def _probe(wish: Json) -> Iterator[Any]:
 
 def described(mark: Any) -> Json:
     """As DAP describes breakpoints, with every place that it has."""
-    answer: Json = {"id": mark.number, "verified": not mark.pending}
+    answer: Json = {"id": mark.number, "verified": not mark.pending and not mark.problem}
+    if mark.problem:
+        answer["message"] = mark.problem
+        return answer
     places = []
     for location in mark.locations or ():
         if location.source:
