@@ -111,7 +111,8 @@ async def stack_trace(door: Door, given: dict[str, Any]) -> Body:
     wish = understood(given, arguments.StackTrace)
     answer = await door.call("stack_trace", thread_id=wish.thread_id, start_frame=wish.start_frame, levels=wish.levels)
     shown = [_frame(door, wish.thread_id, frame) for frame in answer["frames"]]
-    depth = {} if answer.get("has_more") else {"totalFrames": answer["total_frames"]}  # untold: there is more to ask for
+    # Untold, there is more to ask for.
+    depth = {} if answer.get("has_more") else {"totalFrames": answer["total_frames"]}
     return {"stackFrames": shown, **depth}
 
 

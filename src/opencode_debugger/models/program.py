@@ -155,8 +155,8 @@ class LaunchRequest(WaitOptions):
     )
     recordable: bool = Field(
         False,
-        description="For `record` of a native program with gdb: its C library uses only instructions that gdb can record "
-        "(GLIBC_TUNABLES).",
+        description="For `record` of a native program with gdb: its C library uses only instructions that gdb can "
+        "record (GLIBC_TUNABLES).",
     )
     line_buffered: bool = Field(
         True,
