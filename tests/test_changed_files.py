@@ -84,6 +84,18 @@ def test_a_breakpoint_that_is_set_after_the_change_says_so(session: Session, mai
     assert listed(session)[1]["source_changed"]
 
 
+def test_those_that_are_set_stay_when_another_is_set_after_the_change(
+    session: Session, main: Path, module: Path
+) -> None:
+    session.break_at(module, "work")
+    session.launch(main)
+    module.write_text("# one\n# two\n# three\n" + module.read_text())
+    session.break_at(module, "work")
+    assert [(bp["line"], bp["verified"]) for bp in listed(session)] == [(3, True), (6, True)]
+    stop = session.resume()
+    assert (stop["hit_breakpoint_ids"], session.locals()["n"]) == (["bp_1"], "1")
+
+
 def test_saving_a_file_as_it_was_is_no_change(session: Session, main: Path, module: Path) -> None:
     session.break_at(main, "call")
     session.break_at(module, "work")

@@ -109,7 +109,8 @@ _together: Dict[Tuple[int, ...], int] = {}
 
 
 def install(send: Callable[[str, Dict[str, Any]], None]) -> None:
-    """Patches pydevd's classes: when it sets the line breakpoints of a file, ours are put back over them."""
+    """Patches pydevd's classes: when it sets the line breakpoints of a file, ours are put back over them, and lines
+    stay what the relay, which has checked them, says."""
     global _send
     _send = send
     import pydevd
@@ -118,6 +119,11 @@ def install(send: Callable[[str, Dict[str, Any]], None]) -> None:
     consolidate = pydevd.PyDB.consolidate_breakpoints
     remove_all = PyDevdAPI.remove_all_breakpoints
     disconnect = PyDevdAPI.request_disconnect
+    add = PyDevdAPI.add_breakpoint
+
+    def add_breakpoint(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """It would move lines to those with code in the file of now; what runs may be an earlier version of it."""
+        return add(self, *args, **({**kwargs, "adjust_line": False} if "adjust_line" in kwargs else kwargs))
 
     def consolidate_breakpoints(self: Any, file: str, by_id: Any, by_file: Any) -> None:
         consolidate(self, file, by_id, by_file)
@@ -137,6 +143,7 @@ def install(send: Callable[[str, Dict[str, Any]], None]) -> None:
         clear()
         return disconnect(self, *args, **kwargs)
 
+    PyDevdAPI.add_breakpoint = add_breakpoint
     PyDevdAPI.request_disconnect = request_disconnect
     pydevd.PyDB.consolidate_breakpoints = consolidate_breakpoints
     PyDevdAPI.remove_all_breakpoints = remove_all_breakpoints
