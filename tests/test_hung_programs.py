@@ -128,6 +128,9 @@ def test_two_tasks_that_wait_for_each_other_are_explained(session: Session, prog
     (deadlock,) = found["deadlocks"]
     assert [member["task_id"] for member in deadlock["members"]] == [row["task_id"] for row in takers]
     assert deadlock["text"].count(f"has since line {line_of(path, 'has')}") == 2
+    assert session.post("/pause", {"wait": 20})["status"] == "paused"
+    answers = [session.evaluate("number, mine.locked()", task_id=row["task_id"]) for row in takers]
+    assert [(answer["result"], answer["elsewhere"]) for answer in answers] == [("(1, True)", True), ("(2, True)", True)]
 
 
 def test_a_program_that_hangs_pauses_where_it_is_and_can_be_looked_into(session: Session, program: Write) -> None:

@@ -142,6 +142,30 @@ def test_the_tasks_of_a_stopped_program(debugged: Session, program: Write) -> No
     assert debugged.output() == "ready\nend\n"
 
 
+def test_a_task_that_waits_can_be_looked_into(debugged: Session, program: Write) -> None:
+    path = program(PROGRAM)
+    debugged.break_at(path, "stop")
+    debugged.launch(path)
+    tasks = by_coroutine(debugged)
+    sleeper = tasks["outer"]["id"]
+    stack = debugged.get("/stacktrace", task_id=sleeper)
+    own = [(frame["name"], frame["line"]) for frame in stack["frames"] if frame["source"]["path"] == str(path)]
+    assert own == [("fetch", line_of(path, "sleep")), ("outer", line_of(path, "fetch"))]
+    fetch = next(frame["id"] for frame in stack["frames"] if frame["name"] == "fetch")
+    rows = debugged.get(f"/frames/{fetch}/variables", task_id=sleeper)["variables"]
+    assert [(row["name"], row["value"]) for row in rows] == [("delay", "3600")]
+    answer = debugged.evaluate("delay // 60", task_id=sleeper)
+    assert (answer["result"], answer["elsewhere"]) == ("60", True)
+    lock = debugged.evaluate("lock", task_id=tasks["locked"]["id"])
+    assert debugged.get(f"/variables/{lock['variables_reference']}")["variables"]
+    assert debugged.evaluate("stop, len(sys.argv)", task_id=tasks["main"]["id"])["error"].startswith("NameError")
+    assert debugged.evaluate("type(lock).__name__", task_id=tasks["main"]["id"])["result"] == "'Lock'"
+    for task in (tasks["quick"]["id"], 999):
+        refusal(404, "FRAME_NOT_FOUND", debugged.evaluate, "1", task_id=task)
+    refusal(404, "FRAME_NOT_FOUND", debugged.evaluate, "1", task_id=sleeper, frame_id=99)
+    assert debugged.resume()["exit_code"] == 0
+
+
 def test_the_tasks_of_a_running_program(debugged: Session, program: Write) -> None:
     path = program(PROGRAM)
     debugged.launch(path, args=["stay"], wait=False)

@@ -78,6 +78,9 @@ class Offered:
     async def tasks(self, start: int, count: int) -> dict[str, Any]:
         raise self.refusal("tasks")
 
+    async def task_stack(self, task_id: int) -> tuple[int | None, Frames]:
+        raise self.refusal("tasks")
+
     async def locks(self) -> dict[str, Any]:
         raise self.refusal("locks")
 

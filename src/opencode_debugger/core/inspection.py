@@ -12,7 +12,7 @@ from ..errors import RelayError
 from ..wording import counted
 from .debuggee import Debuggee
 from .state import ENDED
-from .stops import Stop
+from .stops import Stop, own_frame
 from .threads import require_halted, runs_now
 
 VALUE_BUDGET = 100_000
@@ -66,13 +66,48 @@ async def in_frame(
         raise RelayError("FRAME_NOT_FOUND", "The program has moved on", frame_id=frame_id) from error
 
 
+@contextlib.asynccontextmanager
+async def in_task(
+    debuggee: Debuggee, operation: str, frame_id: int | None, task_id: int
+) -> AsyncIterator[tuple[Adapter, int]]:
+    """The same in a task, whichever thread the program is stopped in; without a frame_id its first own frame."""
+    debuggee.require_stop(operation)
+    adapter = debuggee.require_adapter()
+    _, frames = await adapter.task_stack(task_id)
+    frame_id = own_frame(frames) if frame_id is None else frame_id
+    if frame_id >= len(frames):
+        raise RelayError(
+            "FRAME_NOT_FOUND",
+            f"Frame {frame_id} does not exist: the task has {len(frames)} frames",
+            frame_id=frame_id,
+            total_frames=len(frames),
+        )
+    yield adapter, frames[frame_id]["id"]
+
+
+def looked_into(
+    debuggee: Debuggee, operation: str, frame_id: int | None, thread_id: int | None, task_id: int | None
+) -> contextlib.AbstractAsyncContextManager[tuple[Adapter, int]]:
+    if task_id is not None:
+        return in_task(debuggee, operation, frame_id, task_id)
+    return in_frame(debuggee, operation, frame_id, thread_id)
+
+
 async def stack_trace(
-    debuggee: Debuggee, thread_id: int | None = None, start_frame: int = 0, levels: int = 20
+    debuggee: Debuggee,
+    thread_id: int | None = None,
+    start_frame: int = 0,
+    levels: int = 20,
+    task_id: int | None = None,
 ) -> dict[str, Any]:
     """Of a thread that runs too: where it was when it was asked."""
-    running = thread_id is not None and await runs_now(debuggee, thread_id)
+    running = task_id is None and thread_id is not None and await runs_now(debuggee, thread_id)
     levels = levels or MOST_FRAMES
-    if thread_id is not None and running:
+    if task_id is not None:
+        debuggee.require("tasks")
+        thread_id, frames = await debuggee.require_adapter().task_stack(task_id)
+        page = StackPage(frames[start_frame : start_frame + levels], len(frames), True)
+    elif thread_id is not None and running:
         frames = await debuggee.require_adapter().look(thread_id)
         page = StackPage(frames[start_frame : start_frame + levels], len(frames), True)
     else:
@@ -85,6 +120,7 @@ async def stack_trace(
         "total_frames": page.total,
         **({} if page.is_counted else {"has_more": True}),
         **({"running": True} if running else {}),
+        **({} if task_id is None else {"task_id": task_id}),
     }
 
 
@@ -141,10 +177,10 @@ async def children(debuggee: Debuggee, variables_reference: int, **page: Any) ->
 
 
 async def frame_variables(
-    debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = None, **page: Any
+    debuggee: Debuggee, frame_id: int = 0, thread_id: int | None = None, task_id: int | None = None, **page: Any
 ) -> dict[str, Any]:
     """The locals of a frame in one call, a page as of `variables`."""
-    async with in_frame(debuggee, "frame_variables", frame_id, thread_id) as (adapter, frame):
+    async with looked_into(debuggee, "frame_variables", frame_id, thread_id, task_id) as (adapter, frame):
         answer = await adapter.locals(frame, {**page, "limit_total": VALUE_BUDGET})
     return {"frame_id": frame_id, **answer}
 
@@ -156,8 +192,9 @@ async def evaluate(
     frame_id: int | None = None,
     thread_id: int | None = None,
     context: str = "repl",
+    task_id: int | None = None,
 ) -> dict[str, Any]:
-    async with in_frame(debuggee, "evaluate", frame_id, thread_id) as (adapter, frame):
+    async with looked_into(debuggee, "evaluate", frame_id, thread_id, task_id) as (adapter, frame):
         answer = await adapter.evaluate(frame, expression, context, RESULT_LIMIT, timeout)
         refuse_expression(answer, expression, timeout, "evaluate")
         if context in ("watch", "hover"):

@@ -95,7 +95,8 @@ class Frame(Described):
 
 
 class StackTrace(Described):
-    thread_id: int = doc("Thread of these frames.", 1, ...)
+    thread_id: int | None = doc("Thread of these frames; of a task, that of its event loop.", 1, ...)
+    task_id: int | None = doc("Task of these frames, if one was asked for.", 3)
     frames: list[Frame] = doc("Frames, top first.", None, ...)
     total_frames: int = doc("How many frames the stack has, or with has_more at least has.", 3, ...)
     has_more: bool | None = doc("True if it is so deep that it was not counted: ask for a larger start_frame.", True)
@@ -185,6 +186,9 @@ class EvaluateRequest(RequestModel):
         None, description=f"Frame in whose scope it is evaluated: 0 is the top; {FOCUS}."
     )
     thread_id: Identifier | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
+    task_id: Identifier | None = Field(
+        None, description="An asyncio task, by its id in the list of tasks, instead of a thread."
+    )
     context: Literal["watch", "repl", "hover", "clipboard"] = Field(
         "repl",
         description="repl takes statements too, the others only expressions. The answers of watch and hover say "

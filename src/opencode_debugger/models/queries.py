@@ -93,6 +93,9 @@ class BreakpointQuery(QueryModel):
     verified: Truth | None = Field(None, description="Only verified ones (true), only the others (false).")
 
 
+TASK = "An asyncio task, by its id in the list of tasks, instead of a thread."
+
+
 class StackQuery(QueryModel):
     start_frame: Integer = Field(0, description="First frame to return: 0 is the top.")
     levels: Limit = Field(20, description="How many frames to return at most.")
@@ -100,6 +103,7 @@ class StackQuery(QueryModel):
 
 class ThreadStackQuery(StackQuery):
     thread_id: Integer | None = Field(None, description="Thread; the stopped thread if left out.")
+    task_id: Integer | None = Field(None, description=TASK)
 
 
 class TasksQuery(QueryModel):
@@ -136,6 +140,7 @@ class SliceQuery(QueryModel):
 
 class FrameVariablesQuery(SliceQuery):
     thread_id: Integer | None = Field(None, description="Thread of the frame; the stopped thread if left out.")
+    task_id: Integer | None = Field(None, description=TASK)
 
 
 class ChildrenQuery(SliceQuery):

@@ -433,6 +433,15 @@ class DebugpyAdapter(Looking, Offered):
         self._require_probe().tracks(thread_id, (frame["id"] for frame in frames))
         return frames
 
+    async def task_stack(self, task_id: int) -> tuple[int | None, Frames]:
+        answer = await self._aside("task_stack", number=task_id)
+        if not answer["frames"]:
+            suggestion = "GET /sessions/{id}/tasks lists them; those that are finished have no frames"
+            raise RelayError("FRAME_NOT_FOUND", f"Task {task_id} has no frames", task_id=task_id, suggestion=suggestion)
+        frames = [{**frame, "source": {"path": self.spell(frame["source"]["path"])}} for frame in answer["frames"]]
+        self._require_probe().tracks(answer["thread_id"] or 0, (frame["id"] for frame in frames))
+        return answer["thread_id"], frames
+
     async def examine(self, path: str) -> dict[str, Any]:
         interpreter = None
         if self._identified is not None:

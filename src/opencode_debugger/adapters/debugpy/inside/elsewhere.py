@@ -1,4 +1,4 @@
-"""Looks into the frames of a thread that cannot look itself, because it is busy in a call that does not return.
+"""Looks into frames in which nothing can run: of a thread that is busy in a call, of a task that waits for its turn.
 
 debugpy lists such a thread's frames and then refuses to evaluate in them. The work is done on a thread of its own, for
 debugpy's command thread, which asked for it, must never be held up.
@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterable, List
 
-from . import of_pydevd
+from . import of_pydevd, tasks
 
 KEPT: Dict[Any, List[Any]] = {}
 """Replies by thread, and with them their references; debugpy keeps only those of its own evaluations."""
@@ -36,7 +36,7 @@ def find_frame(dap_id: int) -> Any:
             if id(frame) == wanted:
                 return frame
             frame = frame.f_back
-    return None
+    return next((frame for *_, frames in tasks.pending() for frame in frames if id(frame) == wanted), None)
 
 
 def run(work: Callable[[], Any]) -> None:

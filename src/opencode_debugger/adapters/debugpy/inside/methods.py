@@ -269,6 +269,10 @@ def _tasks(reply: handles.Reply, start: int, count: int) -> Any:
     return tasks.listed(start, count)
 
 
+def _task_stack(reply: handles.Reply, number: int) -> Any:
+    return tasks.stack(number)
+
+
 def _about(reply: handles.Reply) -> Any:
     return joining.describe()
 
@@ -305,6 +309,7 @@ METHODS: Dict[str, Callable[..., Any]] = {
     "pause": _pause,
     "speak_for_blocked": _speak_for_blocked,
     "tasks": _tasks,
+    "task_stack": _task_stack,
     "look_at_threads": _look_at_threads,
     "locks": _locks,
     "own_threads": _own_threads,

@@ -226,7 +226,7 @@ def _described(asyncio: Any, task: Any) -> Dict[str, Any]:
     thread = _thread_of(task)
     is_current = _is_current(asyncio, task)
     coroutine = raw.read(task, "_coro")
-    chain = _running(coroutine, thread) if is_current and thread is not None else _chain(coroutine)
+    chain = [spot(frame) for frame in _current_frames(task, coroutine, thread)]
     return {
         "id": made.number if made else 0,
         "name": _name(task),
@@ -295,12 +295,37 @@ def _inside(awaited: Any) -> Tuple[Any, Any]:
     return None, None
 
 
-def _chain(coroutine: Any) -> List[Place]:
-    """Of coroutines that await each other, the innermost first."""
-    return [spot(frame) for frame in _frames(coroutine)]
+def stack(number: int) -> Dict[str, Any]:
+    """The frames of a task as DAP describes them; None if there is no such task any more."""
+    listed(0, 0)  # numbers those that are new
+    task = next((made() for made in list(_made.values()) if made.number == number), None)
+    if task is None:
+        return {"frames": None}
+    thread = _thread_of(task)
+    frames = _current_frames(task, raw.read(task, "_coro"), thread)
+    return {"thread_id": _dap_id(thread), "frames": [_told(frame) for frame in frames]}
+
+
+def _told(frame: Any) -> Dict[str, Any]:
+    where = place(*spot(frame))
+    is_own = of_pydevd.pydevd.get_global_debugger().in_project_scope(frame)
+    return {
+        "id": of_pydevd.BaseSchema._translate_id_to_dap(id(frame)),
+        "name": where["function"],
+        "source": {"path": where["path"]},
+        "line": where["line"],
+        "column": 1,
+        **({} if is_own else {"presentationHint": "subtle"}),
+    }
+
+
+def _current_frames(task: Any, coroutine: Any, thread: Any) -> List[Any]:
+    is_current = thread is not None and _is_current(raw.module("asyncio"), task)
+    return _running(coroutine, thread) if is_current else _frames(coroutine)
 
 
 def _frames(coroutine: Any) -> List[Any]:
+    """Of coroutines that await each other, the innermost first."""
     found: List[Any] = []
     while coroutine is not None and len(found) < DEEPEST:
         frame, coroutine = _inside(coroutine)
@@ -314,21 +339,21 @@ def spot(frame: Any) -> Place:
     return frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno, frame.f_code.co_name
 
 
-def _running(coroutine: Any, thread: Any) -> List[Place]:
+def _running(coroutine: Any, thread: Any) -> List[Any]:
     """What runs right now is in its thread's stack, above the coroutine."""
     py_db = of_pydevd.pydevd.get_global_debugger()
     outermost, _ = _inside(coroutine)
     frame = sys._current_frames().get(raw.read(thread, "_ident"))
-    found: List[Place] = []
+    found: List[Any] = []
     while frame is not None and len(found) < DEEPEST:
         if py_db.get_file_type(frame) == py_db.PYDEV_FILE or is_debugger_file(frame.f_code.co_filename):
             found.clear()  # what is above belongs to the debugger, which halts the thread there
         else:
-            found.append(spot(frame))
+            found.append(frame)
         if frame is outermost:
             return found
         frame = frame.f_back
-    return _chain(coroutine)  # it has gone on meanwhile
+    return _frames(coroutine)  # it has gone on meanwhile
 
 
 def place(path: str, line: int, function: str) -> Dict[str, Any]:
