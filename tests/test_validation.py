@@ -142,7 +142,6 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "line_buffered": True,
         "stdin_inputs": [],
         "stdin_eof": False,
-        "debug_subprocesses": False,
         "wait": 2.5,
     }
 
