@@ -223,7 +223,7 @@ def test_what_gdb_cannot_record_is_told_and_passed_without_recording(session: Se
     assert session.step()["current_location"]["line"] == native.line("formatted")  # through the C library
     stop = session.resume()
     assert (stop["stop_reason"], stop["current_location"]["function"]) == ("pause", "encrypted")
-    assert "gdb cannot record the instruction at which it stands" in stop["note"]
+    assert "gdb cannot record what comes next" in stop["note"]
     error = refusal(409, "INVALID_SESSION_STATE", session.resume)
     assert "/record" in error.details["suggestion"]
     assert session.get("/status")["status"] == "paused"
@@ -237,7 +237,7 @@ def test_a_recorded_program_stands_still_before_its_end(session: Session, build:
     session.break_at(native.source, "end")
     session.launch(program=str(native.program), adapter="gdb", recordable=True)
     session.post("/record")
-    assert "about to end" in session.resume()["note"]
+    assert "the end of the program" in session.resume()["note"]
     session.post("/record", {"enabled": False})
     assert session.resume()["status"] == "terminated"
 

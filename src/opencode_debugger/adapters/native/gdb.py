@@ -216,7 +216,6 @@ class GdbAdapter(GdbLooking, GdbMachine, GdbChildren):
     def _on_said(self, body: dict[str, Any]) -> None:
         if STARTUP in body.get("output", ""):
             self._startup_problem = f"The program could not be started: {body['output'].strip()}"
-        super()._on_said(body)
 
     def _on_own(self, body: dict[str, Any]) -> None:
         match body["kind"]:

@@ -26,15 +26,9 @@ BEGAN = "This is where the recording began: there is nothing before it"
 ENDS = "This is where the recording ends: from here on the program runs on and is recorded"
 NOT_RECORDED = "failed to record execution log"
 CANNOT = (
-    "gdb cannot record the instruction at which it stands (GET /sessions/{id}/disassembly shows it). "
-    'POST /sessions/{id}/record with {"enabled": false} lets it go on; after a launch with "recordable": true the C '
-    "library avoids such instructions"
-)
-LEAVING = "Process record: inferior program stopped"
-"""What gdb says before a system call that ends the program."""
-LAST = (
-    "The program is about to end, which gdb cannot record. POST /sessions/{id}/record with "
-    '{"enabled": false}, then continue, lets it'
+    "gdb cannot record what comes next: the end of the program, or an instruction that it does not know "
+    '(GET /sessions/{id}/disassembly shows it). POST /sessions/{id}/record with {"enabled": false} lets it go on; after '
+    'a launch with "recordable": true the C library avoids such instructions'
 )
 RECORDED = "The program is recorded from here on, and runs much slower"
 
@@ -45,8 +39,8 @@ class GdbMachine(NativeAdapter):
     def _reset(self) -> None:
         super()._reset()
         self._is_recording = self._goes_back = self._steps = False
-        self._replays = self._is_leaving = False
-        """it is somewhere in the recording; it is about to end"""
+        self._replays = False
+        """it has gone back, and is somewhere in the recording"""
         self._edge: str | None = None
         """what there is to say about a stop at an end of the recording"""
 
@@ -106,7 +100,6 @@ class GdbMachine(NativeAdapter):
     async def _send_off(self, command: str, arguments: dict[str, Any]) -> None:
         self._goes_back = command in BACK
         self._steps = command not in ("continue", "reverseContinue")
-        self._is_leaving = False
         self._replays = self._replays or self._goes_back
         if not self._goes_back:
             await super()._send_off(command, arguments)
@@ -123,10 +116,6 @@ class GdbMachine(NativeAdapter):
     def _onward(self) -> str:
         return "reverseContinue" if self._goes_back else "continue"
 
-    def _on_said(self, body: dict[str, Any]) -> None:
-        if LEAVING in body.get("output", ""):
-            self._is_leaving = True
-
     def _at_edge(self) -> tuple[str, str]:
         """What a stop at an end of the recording is to a session, and what there is to say about it."""
         if self._goes_back:
@@ -134,7 +123,7 @@ class GdbMachine(NativeAdapter):
         if self._replays:
             self._replays = False
             return "step", ENDS
-        return "pause", LAST if self._is_leaving else CANNOT
+        return "pause", CANNOT
 
     def _on_stopped(self, body: dict[str, Any]) -> None:
         if self._is_recording and body["reason"] in NO_HISTORY:
