@@ -16,7 +16,7 @@ from .. import gdb_program
 from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
 from ..watched import Watched
-from . import elf
+from . import elf, rust
 from .ending import QUIT
 from .gdb_children import GdbChildren
 from .gdb_looking import GdbLooking
@@ -48,7 +48,7 @@ SETTINGS = (
     "set breakpoint pending on",
     "set confirm off",
     "handle SIGSTOP stop nopass",
-    f"add-auto-load-safe-path {PRINTERS}",
+    f"set auto-load safe-path $debugdir:$datadir/auto-load:{PRINTERS}",  # some are built to run what any program names
     f"add-auto-load-scripts-directory {PRINTERS}",
     f"handle {' '.join(QUIET)} nostop noprint pass",
 )
@@ -139,6 +139,16 @@ class GdbAdapter(GdbLooking, GdbMachine, GdbChildren):
         if program is not None:
             # Now, so that breakpoints find their places before the program runs.
             await self._command_line(f"file {quoted(program)}")
+            await self._prepare_rust(program)
+
+    async def _prepare_rust(self, program: str) -> None:
+        if not await asyncio.to_thread(rust.is_rust, program):
+            return
+        folder = await asyncio.to_thread(rust.printers)
+        if folder is None:
+            self.warnings = [*self.warnings, rust.MISSING]
+        else:
+            await self._request("ocdb", {"method": "rust_printers", "arguments": {"folder": folder}})
 
     async def _command_line(self, text: str) -> str:
         return str((await self._request("evaluate", {"expression": text, "context": "repl"}))["result"])

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from . import beginning, forks, going, looking, machine, marks, throws
+from . import beginning, forks, going, looking, machine, marks, rust, throws
 
 _server: Any = importlib.import_module("gdb.dap.server")
 
@@ -41,6 +41,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "turn_forward": machine.turn_forward,
     "deeper": looking.deeper,
     "tops": looking.tops,
+    "rust_printers": rust.load_printers,
 }
 
 

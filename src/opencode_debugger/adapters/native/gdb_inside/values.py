@@ -19,8 +19,8 @@ LARGE = 60000
 """bytes of an array, from which on gdb does not read it as a whole"""
 MOST_COUNTED = 10000
 """children of a pretty-printed value that are counted one by one"""
-SIZE = re.compile(r"(?:of length|with|of size) (\d+)(?: element|,|$| )")
-"""How the printers of C++'s containers say how many they hold."""
+SIZE = re.compile(r"(?:(?:of length|with|of size) |\(size=)(\d+)(?: element|,|$| |\))")
+"""How the printers of C++'s and Rust's containers say how many they hold."""
 CUT = '"...'
 """How gdb ends a text of which it shows only the beginning."""
 REFERRING = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)

@@ -1,0 +1,59 @@
+"""Programs that rustc compiled, and the code with which debuggers show their values.
+
+That code comes with rustc. Which rustc is asked is decided by PATH and the settings of the relay's user alone: neither
+the program nor the working directory, where a project may name a toolchain of its own, has a say.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import os
+import subprocess
+
+from ...files import find_executable
+
+MARK = b"rust_eh_personality"
+"""A function of every program with Rust in it."""
+PRINTERS = "lib/rustlib/etc"
+NEEDED = ("gdb_lookup.py", "gdb_providers.py", "rust_types.py")
+SECONDS = 5.0
+NO_INSTALLS = {"RUSTUP_AUTO_INSTALL": "0"}
+MISSING = (
+    "Values of Rust are shown as they are in memory: there is no rustc on the relay's PATH that brings the code to "
+    "show them. Install Rust with rustup, or on Debian: apt-get install rust-gdb"
+)
+
+
+def is_rust(path: str) -> bool:
+    """Whether there is Rust in a program, by the names in it."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(MARK) >= 0
+    except (OSError, ValueError):
+        return False
+
+
+@functools.cache
+def printers() -> str | None:
+    """The folder in which the user's rustc keeps what shows values; asked once."""
+    rustc = find_executable("rustc")
+    if rustc is None:
+        return None
+    environment = {**os.environ, **NO_INSTALLS}
+    try:
+        asked = subprocess.run(
+            [rustc, "--print", "sysroot"],
+            cwd="/",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None
+    folder = os.path.join(asked.stdout.strip(), PRINTERS)
+    is_whole = os.path.isabs(folder) and all(os.path.isfile(os.path.join(folder, name)) for name in NEEDED)
+    return folder if is_whole else None
