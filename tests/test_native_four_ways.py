@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 from native import Builder, Native, core_of
-from relays import Api, Session, refusal
+from relays import Api, ApiError, Session, refusal, wait_until
 from targets import Target, attach
 
 WAYS: dict[str, dict[str, str]] = {
@@ -118,6 +118,42 @@ def test_a_stack_that_overflowed_is_walked_as_far_as_asked_for(session: Session,
     assert (beyond["frames"], beyond["total_frames"]) == ([], end["total_frames"]) and "has_more" not in beyond
     refused = refusal(404, "FRAME_NOT_FOUND", session.evaluate, "depth", frame_id=end["total_frames"])
     assert refused.details["total_frames"] == end["total_frames"]
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_any_page_of_a_large_container_is_shown_and_its_elements_are_set(
+    session: Session, build: Builder, adapter: str
+) -> None:
+    large = build("large")
+    session.break_at(large.source, "stop")
+    launch(session, large, WAYS[adapter])
+
+    def last(name: str) -> tuple[int, int, dict[str, Any]]:
+        row = row_of(session, name)
+        reference, total = row["variables_reference"], row["indexed_variables"] or row["named_variables"]
+        page = wait_until(lambda: reached(f"/variables/{reference}", total - 2))
+        assert len(page) == 2
+        return reference, total, page[1]
+
+    def reached(path: str, start: int) -> Any:
+        """A page, unless a slow machine has to be asked for it again."""
+        try:
+            return session.get(path, start=start, count=2)["variables"]
+        except ApiError as error:
+            assert error.details["reached"] < start
+            return None
+
+    for name, size, value in [("numbers", 3000000, "0"), ("queue", 1000000, "999999"), ("chain", 3000, "2999")]:
+        reference, total, row = last(name)
+        assert (total, row["name"], row["value"]) == (size, f"[{size - 1}]", value)
+        session.post(f"/variables/{reference}/set", {"name": row["name"], "value": "7"})
+        assert last(name)[2]["value"] == "7"
+    assert (last("bits")[1], last("bits")[2]["value"]) == (1000000, "true")
+    for name in ("unique", "squares", "hashed"):
+        assert last(name)[1] == 3000
+    assert ("5998" in last("squares")[2]["value"], "2999" in last("unique")[2]["value"]) == (True, True)
+    assert row_of(session, "text")["truncated"]
+    assert session.evaluate("two.value")["result"] == "2"
 
 
 def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dict[str, str]) -> None:

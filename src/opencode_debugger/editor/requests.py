@@ -111,7 +111,7 @@ async def stack_trace(door: Door, given: dict[str, Any]) -> Body:
     wish = understood(given, arguments.StackTrace)
     answer = await door.call("stack_trace", thread_id=wish.thread_id, start_frame=wish.start_frame, levels=wish.levels)
     shown = [_frame(door, wish.thread_id, frame) for frame in answer["frames"]]
-    # Untold, there is more to ask for.
+    # Editors ask for more of a stack if they are not told how deep it is.
     depth = {} if answer.get("has_more") else {"totalFrames": answer["total_frames"]}
     return {"stackFrames": shown, **depth}
 

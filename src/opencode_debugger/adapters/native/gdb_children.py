@@ -57,8 +57,9 @@ class GdbChildren(NativeAdapter):
         stop_on: list[ExceptionRule],
         just_my_code: bool,
         stop_scope: str,
+        environment: dict[str, str],
     ) -> None:
-        """A child that is held. If this fails it has to be let go."""
+        """A child that is held. If this fails it has to be let go. It has its environment already."""
         await self._forget_last_program()
         self._elder, self._session_id, self.pid = arrival.elder, arrival.elder.marker, pid
         self._debugs_children = True

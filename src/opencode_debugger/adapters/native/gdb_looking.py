@@ -21,7 +21,7 @@ from ..rows import (
     within,
 )
 from . import looks
-from .looking import MOST_FRAMES, RUNS_CODE, VALUES, Frame, Inside, Looking, backtrace
+from .looking import MOST_FRAMES, MOST_SEARCHED, RUNS_CODE, VALUES, Frame, Inside, Looking, backtrace, not_reached
 from .names import short_name
 from .talking import said_of
 
@@ -110,6 +110,7 @@ class GdbLooking(Looking):
         answer = await self._inside_gdb(self._frame(inside.frame), "children", limit=limit, **wanted)
         if answer.get("missing"):
             return {"missing": True}
+        _require_reached(answer)
         rows, total = [self._made(each, inside.frame) for each in answer["rows"]], 0 if left_out else answer["total"]
         if page.get("name"):
             rows = [made for made in rows if page["name"].lower() in made["name"].lower()]
@@ -231,6 +232,7 @@ class GdbLooking(Looking):
             answer = await self._inside_gdb(self._frame(frame), method, timeout + 1, **wish)
         except RelayError as error:
             return self._failed(error, value)
+        _require_reached(answer)
         if "missing" in answer:
             return {**answer, "is_global": False}
         if TIMED_OUT in answer.get("error", ""):
@@ -264,8 +266,10 @@ class GdbLooking(Looking):
         return bool(answer["known"])
 
 
-MOST_SEARCHED = 10_000
-"""members that are held against a name"""
+def _require_reached(answer: dict[str, Any]) -> None:
+    """What is in lists and maps is found only by going through them."""
+    if "too_far" in answer:
+        raise not_reached("gdb", answer["too_far"], answer["total"])
 
 
 def _top(top: dict[str, Any]) -> dict[str, Any]:

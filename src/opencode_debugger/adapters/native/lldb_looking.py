@@ -10,9 +10,9 @@ from typing import Any
 
 from ...errors import RelayError
 from ..base import Frames
-from ..rows import Row, clipped, has_failed
+from ..rows import Row, clipped, has_failed, shortened
 from . import looks
-from .looking import ERROR_LIMIT, RUNS_CODE, Frame, Inside, Looking
+from .looking import ERROR_LIMIT, MOST_SEARCHED, RUNS_CODE, Frame, Inside, Looking
 from .talking import GRACE
 
 LOCALS = 1
@@ -36,6 +36,9 @@ CRYPTIC = {
 }
 NULL = re.compile(r"0x0+")
 INDEX = re.compile(r"-?[0-9]+")
+NO_NAME = re.compile(r"\*?\(?\[")
+"""What lldb-dap calls an element of a container that the language has no such way into."""
+ELEMENT = re.compile(r"\[([0-9]+)\]")
 NOT_COMPLETED = re.compile(r"[\x00-\x1f\x7f\"'#%?<@;{}`\\]|(?<!-)>")
 """What a text for completion is cut off at: lldb asks a compiler, and that would read the files that are named."""
 NAMELESS = "<null>"
@@ -93,7 +96,8 @@ class LldbLooking(Looking):
             found = COUNTED.match(variable.get("type") or "") or COUNTED.match(variable.get(value) or "")
             variable = {**variable, "indexedVariables": int(found[1] or found[2]) if found else 0}
         made = super()._row(variable, frame, value)
-        return made | {"truncated": True} if (variable.get(value) or "").endswith(CUT) else made
+        told = variable.get(value) or ""  # of a std::string that is cut it says nothing
+        return made | {"truncated": True} if told.endswith(CUT) or len(told) > LONGEST_TEXT else made
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         if inside.reference <= SCOPES:
@@ -236,13 +240,34 @@ class LldbLooking(Looking):
             return {"missing": "reference"}
         if inside.reference <= SCOPES:
             self._choose(inside.frame)
-        listed = (await self._request("variables", {"variablesReference": inside.reference}))["variables"]
+        place = ELEMENT.fullmatch(name)
+        is_element = place is not None and inside.indexed
+        part = {"start": int(place[1]) if place and is_element else 0, "count": 1 if is_element else MOST_SEARCHED}
+        listed = (await self._request("variables", {"variablesReference": inside.reference, **part}))["variables"]
         found = next((each for each in listed if each["name"] == name), None)
         if found is None:
             return {"missing": "name", "is_global": False}
         before = {"value": found.get("value"), "type": found.get("type")}
+        if place and is_element:
+            made = await self._set_element(frame, inside, int(place[1]), value, limit, timeout)
+            if made is not None:
+                return {**made, "old": before["value"], "old_type": before["type"], "taken": True}
         target = found.get("evaluateName") or name
+        if NO_NAME.match(target):
+            return {
+                "not_set": "lldb sets numbers, pointers and the like here: look into it, or set it by an expression"
+            }
         return await self._assigned(frame, inside, name, target, before, value, limit, timeout)
+
+    async def _set_element(
+        self, frame: int, inside: Inside, index: int, value: str, limit: int, timeout: float
+    ) -> Row | None:
+        """Of an array or container: what lldb shows of it need not have a name in the language. None if it stays."""
+        new = await self._evaluated(frame, self._frame(frame), value, limit, timeout)
+        if has_failed(new) or not await self._set_raw(inside, f"[{index}]", new["result"]):
+            return None
+        now = await self._variables(inside, index, 1)
+        return shortened(now[0], limit) if now and now[0].get("value") == new["result"] else None
 
     async def set_expression(
         self, frame: int, expression: str, value: str, limit: int, timeout: float

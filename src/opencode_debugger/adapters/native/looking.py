@@ -41,6 +41,8 @@ MOST_THREADS = 100
 ERROR_LIMIT = 2000
 LINE_ENDS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 """To a debugger, what begins a new line is another command."""
+MOST_SEARCHED = 10_000
+"""members that are held against a name"""
 COMMAND = ">"
 """before a command of the debugger's own in an evaluation"""
 ONLY_LOOKS = "It is not evaluated for callers who may only read"
@@ -244,8 +246,10 @@ class Looking(Talking, FilesOnly):
         if inside.indexed and not page.get("name") and page.get("filter") != "named":
             rows, total = await self._variables(inside, start, count), inside.indexed
             rows = rows if len(rows) <= count else rows[start : start + count]
+            if len(rows) < min(count, total - start):  # it took too long to get there
+                raise not_reached(self.kind, start + len(rows), total)
         else:
-            rows = await self._variables(inside)
+            rows = await self._variables(inside, 0, MOST_SEARCHED)
             rows, total = selected(rows, page, bool(inside.indexed), start, count)
         return answer | paged(rows, total, start, page)
 
@@ -493,6 +497,16 @@ TRACED = 15
 """frames of a backtrace as text"""
 VALUES = 2.0
 """Seconds that one watch may take."""
+
+
+def not_reached(debugger: str, position: int, total: int) -> RelayError:
+    return RelayError(
+        "DEBUGPY_TIMEOUT",
+        f"{debugger} has come to element {position} of {total}: there is no shorter way than from the first",
+        suggestion="Ask again: the next request goes on from there",
+        reached=position,
+        total=total,
+    )
 
 
 def _ordered(found: dict[str, Any]) -> list[str]:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from .values import LARGE, REFERENCES, REFERRING, Json, Member, Reference, counts, failed, members, row
+from .containers import TooFar
+from .values import LARGE, REFERENCES, REFERRING, Json, Member, Reference, child_name, counts, failed, members, row
 
 gdb: Any = importlib.import_module("gdb")
 
@@ -22,6 +23,9 @@ NO_OPERATOR = re.compile(r"Couldn't find method|no member named|syntax error")
 """What gdb says of a class without an assignment of its own, and of C."""
 CALLED = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?:\.|->|::)\s*\w+)|\b([A-Za-z_]\w*)\s*\(""")
 """A name before a bracket; texts and members are passed over."""
+INDEX = re.compile(r"\[(\d+)\]")
+LISTED = 1000
+"""members that are looked through at once"""
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 EXPANDED = "expands to: "
 returned: Any = None
@@ -186,7 +190,7 @@ def scopes(place: Place) -> Json:
 def _page(reference: Reference, start: int, count: int) -> Iterator[Member]:
     if reference.members is not None:
         return iter(reference.members[start : start + count])
-    return members(reference.value, start, count)
+    return members(reference.value, start, count, reference.walk)
 
 
 def children(place: Place, reference: int, start: int, count: int, limit: int) -> Json:
@@ -194,8 +198,15 @@ def children(place: Place, reference: int, start: int, count: int, limit: int) -
     known = REFERENCES.get(reference)
     if known is None:
         return {"missing": True}
-    total = len(known.members) if known.members is not None else sum(_counted(known.value))
-    return {"total": total, "rows": [row(name, value, limit) for name, value in _page(known, start, count)]}
+    total = _total(known)
+    try:
+        return {"total": total, "rows": [row(name, value, limit) for name, value in _page(known, start, count)]}
+    except TooFar as reached:
+        return {"too_far": reached.position, "total": total}
+
+
+def _total(reference: Reference) -> int:
+    return len(reference.members) if reference.members is not None else sum(_counted(reference.value))
 
 
 def _counted(value: Any) -> tuple[int, int]:
@@ -312,10 +323,27 @@ def set_variable(place: Place, reference: int, name: str, value: str, limit: int
     known = REFERENCES.get(reference)
     if known is None:
         return {"missing": "reference"}
-    for found, target in _page(known, 0, 10**6):
-        if found == name:
-            return _assign(name, target, value, limit, seconds)
-    return {"missing": "name"}
+    try:
+        target = _member(known, name)
+    except TooFar as reached:
+        return {"too_far": reached.position, "total": _total(known)}
+    return {"missing": "name"} if target is None else _assign(name, target, value, limit, seconds)
+
+
+def _member(reference: Reference, name: str) -> Any:
+    """Where its name is its place, from there; else among those that were shown last, or among all."""
+    place = INDEX.fullmatch(name)
+    if place is not None and reference.value is not None and counts(reference.value)[1]:
+        return next((value for found, value in _page(reference, int(place[1]), 1) if found == name), None)
+    shown = ((child_name(key), value) for key, value in reference.walk.shown)
+    found = next((value for each, value in shown if each == name), None)
+    if found is not None:
+        return found
+    for start in range(0, _total(reference), LISTED):
+        for each, value in _page(reference, start, LISTED):
+            if each == name:
+                return value
+    return None
 
 
 def set_expression(place: Place, expression: str, value: str, limit: int, seconds: float) -> Json:
@@ -329,6 +357,8 @@ def set_expression(place: Place, expression: str, value: str, limit: int, second
 
 def _assign(name: str, target: Any, value: str, limit: int, seconds: float) -> Json:
     before = row(name, target, limit)
+    if not isinstance(target, gdb.Value):
+        return {"not_set": "it is a bit of a word, which has no address: set it by an expression"}
     try:
         with Evaluating(seconds):
             new = parse(value)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from .containers import Walk
+
 gdb: Any = importlib.import_module("gdb")
 
 Json = dict[str, Any]
@@ -21,7 +23,7 @@ MOST_COUNTED = 10000
 """children of a pretty-printed value that are counted one by one"""
 SIZE = re.compile(r"(?:(?:of length|with|of size) |\(size=)(\d+)(?: element|,|$| |\))")
 """How the printers of C++'s and Rust's containers say how many they hold."""
-CUT = '"...'
+CUT = ('"...', "'...", ">...")
 """How gdb ends a text of which it shows only the beginning."""
 REFERRING = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
@@ -33,6 +35,7 @@ class Reference:
     def __init__(self, value: Any = None, members: list[Member] | None = None) -> None:
         self.value = value
         self.members = members
+        self.walk = Walk()
 
 
 class References:
@@ -81,7 +84,7 @@ def _text_of(value: Any, more: str, limit: int) -> str:
     for attempt in (texts, options, {"max_elements": elements, "max_depth": DEPTH}, {}):
         try:
             text = str(value.format_string(**attempt))
-            return text[:-1] + more + "}" if more and text.endswith("}") else text
+            return text[:-1] + more + "}" if more and text.endswith("}") else text + more
         except TypeError:
             continue
         except Exception as error:
@@ -142,7 +145,7 @@ def counts(value: Any) -> tuple[int, int]:
     value = _plain(value)
     printer = gdb.default_visualizer(value)
     if printer is not None:
-        return _printed_counts(printer)
+        return _printed_counts(value, printer)
     kind = value.type.strip_typedefs()
     if kind.code == gdb.TYPE_CODE_ARRAY:
         first, last = kind.range()
@@ -161,7 +164,7 @@ def _is_followed(value: Any, kind: Any) -> bool:
     return not value.is_optimized_out and int(value) != 0
 
 
-def _printed_counts(printer: Any) -> tuple[int, int]:
+def _printed_counts(value: Any, printer: Any) -> tuple[int, int]:
     if not hasattr(printer, "children"):
         return 0, 0
     hint = printer.display_hint() if hasattr(printer, "display_hint") else None
@@ -170,19 +173,30 @@ def _printed_counts(printer: Any) -> tuple[int, int]:
         found = SIZE.search(str(printer.to_string()))
         count = int(found[1]) * (2 if hint == "map" else 1) if found else None
     if count is None:
+        count = _list_size(value)
+    if count is None:
         count = sum(1 for _ in itertools.islice(printer.children(), MOST_COUNTED))
     if hint == "map":
         return count // 2, 0
     return (0, count) if hint == "array" else (count, 0)
 
 
-def members(value: Any, start: int, count: int) -> Iterator[Member]:
+def _list_size(value: Any) -> int | None:
+    """A std::list knows it, and its printer does not say it."""
+    try:
+        return int(value["_M_impl"]["_M_node"]["_M_size"])
+    except gdb.error:
+        return None
+
+
+def members(value: Any, start: int, count: int, walk: Walk | None = None) -> Iterator[Member]:
     """Some of what is inside, each with its name."""
     value = _plain(value)
     printer = gdb.default_visualizer(value)
     kind = value.type.strip_typedefs()
     if printer is not None:
-        yield from _printed(printer, start, count)
+        for key, item in (walk or Walk()).page(value, printer, start, count, sum(_printed_counts(value, printer))):
+            yield child_name(key), item
     elif kind.code == gdb.TYPE_CODE_ARRAY:
         first, last = kind.range()
         for index in range(first + start, min(last + 1, first + start + count)):
@@ -209,12 +223,6 @@ def _field(value: Any, field: Any) -> Member:
         return name, f"<error: {error}>"
 
 
-def _printed(printer: Any, start: int, count: int) -> Iterator[Member]:
-    hint = printer.display_hint() if hasattr(printer, "display_hint") else None
-    if hint == "map":
-        both = itertools.islice(printer.children(), 2 * start, 2 * (start + count))
-        for (_, key), (_, item) in zip(both, both):
-            yield f"[{text_of(key if isinstance(key, gdb.Value) else gdb.Value(key), 100)}]", item
-        return
-    for name, item in itertools.islice(printer.children(), start, start + count):
-        yield str(name), item
+def child_name(key: Any) -> str:
+    """Printers name what they list, except what is in a map: that goes by its key."""
+    return f"[{text_of(key, 100)}]" if isinstance(key, gdb.Value) else str(key)
