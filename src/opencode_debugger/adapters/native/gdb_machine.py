@@ -27,8 +27,8 @@ ENDS = "This is where the recording ends: from here on the program runs on and i
 NOT_RECORDED = "failed to record execution log"
 CANNOT = (
     "gdb cannot record what comes next: the end of the program, or an instruction that it does not know "
-    '(GET /sessions/{id}/disassembly shows it). POST /sessions/{id}/record with {"enabled": false} lets it go on; after '
-    'a launch with "recordable": true the C library avoids such instructions'
+    '(GET /sessions/{id}/disassembly shows it). POST /sessions/{id}/record with {"enabled": false} lets it go on; '
+    'after a launch with "recordable": true the C library avoids such instructions'
 )
 RECORDED = "The program is recorded from here on, and runs much slower"
 
