@@ -140,6 +140,7 @@ def test_launch_reaches_the_relay_with_its_defaults(door: Door) -> None:
         "just_my_code": False,
         "tunnel_only": False,
         "line_buffered": True,
+        "recordable": False,
         "stdin_inputs": [],
         "stdin_eof": False,
         "wait": 2.5,
