@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -400,6 +401,43 @@ def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, ad
         refusal(400, "LAUNCH_FAILED", other.launch, core=str(crash.program), **options)
         stop = other.launch(core=str(core_of(crash)), **options)
         assert "is of crash, not of tour" in stop["warnings"][0]
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_a_core_file_of_another_build_or_without_its_end_is_shown_with_a_warning(
+    api: Api, build: Builder, tmp_path: Path, adapter: str
+) -> None:
+    crash = build("crash")
+    renamed, cut = tmp_path / "renamed", tmp_path / "cut.core"
+    shutil.copy(crash.program, renamed)
+    whole = core_of(crash).read_bytes()
+    cut.write_bytes(with_notes_first(whole)[: len(whole) * 3 // 4])
+    rebuilt = tmp_path / "crash"
+    shutil.copy(build("crash", "-O1").program, rebuilt)
+    for program, core, said in (
+        (renamed, core_of(crash), []),
+        (rebuilt, core_of(crash), ["another build of crash"]),
+        (crash.program, cut, ["is cut off"]),
+    ):
+        with api.session() as session:
+            warnings = session.launch(program=str(program), core=str(core), adapter=adapter).get("warnings", [])
+        assert len(warnings) == len(said) and all(text in each for text, each in zip(said, warnings, strict=True))
+    cut.write_bytes(whole[: len(whole) * 3 // 4])
+    if adapter == "gdb":  # without notes it knows no threads
+        with api.session() as session:
+            options = {"program": str(crash.program), "core": str(cut), "adapter": adapter}
+            assert "is cut off" in refusal(400, "LAUNCH_FAILED", session.launch, **options).message
+
+
+def with_notes_first(core: bytes) -> bytes:
+    """As systems write a core file, and without sections: gdb writes the notes behind all memory."""
+    head = bytearray(core[: 64 + 56 * int.from_bytes(core[56:58], "little")])
+    head[40:48], head[58:64] = bytes(8), bytes(6)
+    offset, size = (int.from_bytes(head[64 + at : 72 + at], "little") for at in (8, 32))
+    for at in range(64, len(head), 56):
+        moved = int.from_bytes(head[at + 8 : at + 16], "little") + size
+        head[at + 8 : at + 16] = (len(head) if at == 64 else moved).to_bytes(8, "little")
+    return bytes(head) + core[offset : offset + size] + core[len(head) : offset]
 
 
 @pytest.mark.parametrize("adapter", ["gdb", "lldb"])

@@ -268,6 +268,8 @@ class NativeAdapter(Machine, Offered):
 
     def _not_begun(self, failure: str, said: str) -> RelayError:
         if failure == "LAUNCH_FAILED":
+            if self._is_core:
+                return RelayError(failure, ". ".join([said, *self.warnings]), status=400, debugger=self.name)
             return RelayError(failure, said, debugger=self.name)
         if "refused" in said or "timed out" in said:
             code = "ATTACH_REFUSED" if "refused" in said else "ATTACH_TIMEOUT"

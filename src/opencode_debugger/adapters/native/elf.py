@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -19,6 +20,16 @@ ALIASES = {"amd64": "x86_64", "arm64": "aarch64", "i686": "i386", "armv7l": "arm
            "riscv64": "riscv"}  # fmt: skip
 MOST_SECTIONS = 10_000
 EXECUTABLE, SHARED, CORE = 2, 3, 4
+IN_MEMORY, NOTES, HEADERS = 1, 4, 6
+"""Kinds of segments."""
+MOST_READ = 64 << 20
+"""bytes, of a table or of notes"""
+HEADER = 56
+"""Bytes that tell of one, on machines of 64 bits."""
+BUILD_ID = 3
+"""The kind of a note."""
+BROKEN = (OSError, struct.error, ValueError, OverflowError)
+"""What reading a damaged file raises."""
 
 NO_DEBUG = (
     "{name} has no debug information: there are no lines, variables or types. Compile it with -g (and -O0 to see all "
@@ -52,6 +63,63 @@ class Elf:
         return ".symtab" not in self.sections
 
 
+@dataclass(frozen=True)
+class Segment:
+    kind: int
+    offset: int
+    """in the file"""
+    address: int
+    size: int
+    """in the file, which need not have all that is in memory"""
+
+    @classmethod
+    def table(cls, data: bytes, size: int = HEADER) -> list[Segment]:
+        """From a program header table, on machines of 64 bits."""
+        rows = [struct.unpack_from("<IIQQQQ", data, start) for start in range(0, len(data) - size + 1, size)]
+        return [cls(kind, offset, address, length) for kind, _, offset, address, _, length in rows]
+
+
+def segments(file: IO[bytes]) -> list[Segment]:
+    """None of what is not for a machine of 64 bits; raises one of BROKEN."""
+    head = part(file, 0, 64)
+    if head[4:6] != b"\x02\x01":
+        return []
+    (offset,) = struct.unpack_from("<Q", head, 32)
+    size, count = struct.unpack_from("<HH", head, 54)
+    return Segment.table(part(file, offset, size * count), size)
+
+
+def note(notes: bytes, owner: bytes, wanted: int) -> bytes | None:
+    """What the first note of that kind says."""
+    at = 0
+    while at + 12 <= len(notes):
+        name, length, kind = struct.unpack_from("<III", notes, at)
+        start = at + 12 + (name + 3) // 4 * 4
+        if kind == wanted and notes[at + 12 : at + 12 + name].rstrip(b"\0") == owner:
+            return notes[start : start + length]
+        at = start + (length + 3) // 4 * 4
+    return None
+
+
+def build_id(path: str) -> str | None:
+    """By which a program, its core files and its separate debug information know each other."""
+    try:
+        with open(path, "rb") as file:
+            return build_id_in(segments(file), lambda segment: part(file, segment.offset, segment.size))
+    except BROKEN:
+        return None
+
+
+def build_id_in(headers: list[Segment], content: Callable[[Segment], bytes]) -> str | None:
+    notes = (note(content(each), b"GNU", BUILD_ID) for each in headers if each.kind == NOTES)
+    return next((found.hex() for found in notes if found), None)
+
+
+def part(file: IO[bytes], offset: int, size: int) -> bytes:
+    file.seek(offset)
+    return file.read(min(size, MOST_READ))
+
+
 def read(path: str) -> Elf | None:
     """None of what is no ELF file, or a broken one."""
     try:
@@ -65,10 +133,10 @@ def read(path: str) -> Elf | None:
             found = Elf(MACHINES.get(machine, f"machine {machine}"), bits, kind)
             layout = order + ("QIHHHHHH" if bits == 64 else "IIHHHHHH")
             offset, _, _, _, _, size, count, names = struct.unpack_from(layout, head, 40 if bits == 64 else 32)
-            if count and count < MOST_SECTIONS:
+            if count and count < MOST_SECTIONS and kind != CORE:  # those of a core may be cut off
                 found.sections = _sections(file, order, bits, offset, size, count, names)
             return found
-    except (OSError, struct.error, ValueError):
+    except BROKEN:
         return None
 
 
