@@ -278,6 +278,54 @@ def test_several_editors_share_the_program_and_a_breakpoint(session: Session, sc
         assert session.get()["debugger"]["state"] == "connected"
 
 
+def test_editors_that_want_different_conditions_on_a_line_take_turns(session: Session, script: Path) -> None:
+    session.launch(script, stop_on_entry=True)
+
+    def put(dap: Dap, *conditions: str) -> list[dict[str, object]]:
+        lines = [{"line": line_of(script, "add"), "condition": condition} for condition in conditions]
+        return dap.request("setBreakpoints", source={"path": str(script)}, breakpoints=lines)["breakpoints"]
+
+    def there() -> list[str]:
+        return [bp["condition"] for bp in session.get("/breakpoints")["breakpoints"]]
+
+    with Dap.of(session) as one, Dap.of(session) as two, Dap.of(session) as three:
+        for dap in (one, two, three):
+            dap.attach()
+            dap.ready()
+            dap.event("stopped", reason="entry")
+        put(one, "number == 1")
+        (waiting,) = put(two, "number == 2")
+        assert (waiting["verified"], waiting["id"]) == (False, 1)
+        assert "yours is set as soon as that one is cleared" in waiting["message"]
+        (refused,) = put(three, "number ==")
+        assert "Condition" in refused["message"]
+        put(three, "number == 3")
+        assert there() == ["number == 1"]
+
+        put(one, "number == 10")
+        assert not two.event("breakpoint", reason="changed")["breakpoint"]["verified"], "it still waits"
+        put(one)
+        told = two.event("breakpoint", reason="changed")["breakpoint"]
+        assert (told["id"], told["verified"]) == (1, True)
+        assert there() == ["number == 2"]
+
+        assert put(one, "number == 2")[0]["verified"], "the same belongs to both"
+        two.request("disconnect")
+        assert two.ended() == b""
+        assert there() == ["number == 2"]
+        for _ in range(2):
+            three.event("breakpoint", reason="changed")
+        put(one, "number == 3")
+        assert three.event("breakpoint", reason="changed")["breakpoint"]["verified"], "just what it waited for"
+        one.request("disconnect")
+        assert one.ended() == b""
+        assert there() == ["number == 3"]
+        session.resume()
+        at(three, script, "add", reason="breakpoint")
+        put(three)
+        assert there() == []
+
+
 def test_values_are_set_and_names_completed(session: Session, script: Path) -> None:
     session.break_at(script, "call")
     session.launch(script)

@@ -92,6 +92,8 @@ class Events:
         elif kind == "terminated":
             return await self._tell_end(body)
         elif kind in TOLD:
+            if kind == "breakpoint":
+                body = {**body, "breakpoint": self._shared.seen_by(self._owner, body["breakpoint"])}
             name, shown = TOLD[kind](body, self._places)
             await self._wire.tell(name, shown)
         return False
