@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -25,6 +26,7 @@ from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as ws_connect
 
 COMMAND = str(Path(sys.executable).with_name("opencode-debugger"))
+PAGE = Path(__file__).parent.parent / "docs/tunnels.md"
 GDB = str(Path(sys.executable).with_name("gdb"))
 
 
@@ -313,15 +315,18 @@ def test_nothing_is_left_of_a_debug_server(session: Session, build: Builder, ser
     assert not program.is_running() and not parent.is_running()
 
 
-def test_lldb_steps_a_program_through_a_local_port(relay: Relay, session: Session, build: Builder) -> None:
+def test_lldb_steps_a_program_as_the_page_on_tunnels_says(relay: Relay, session: Session, build: Builder) -> None:
     built = build("tour")
-    debugger = passed_on(session, built.program, debugger="lldb-server", args=["7"])
+    (example,) = re.findall(r"```sh\n([^`]*\nlldb .*)\n```", PAGE.read_text(encoding="utf-8"))
+    launch = json.loads(re.search(r"-d '(.*)'", example)[1])
+    debugger = passed_on(session, **{**launch, "program": built.program, "args": ["7"]})
     assert (debugger["adapter"], debugger["protocol"]) == ("lldb-server", "gdb-remote")
     commands = ["breakpoint set --name add", "process continue", "next", "frame variable", "process continue"]
     with listening(relay, session) as address:
-        given = [f"gdb-remote {address}", *commands, "breakpoint disable", "process continue"]
-        options = [part for command in given for part in ("-o", command)]
-        command = ["lldb-19", "--no-lldbinit", "--batch", *options, str(built.program)]
+        line = example.splitlines()[-1].replace("127.0.0.1:5690", address).replace("/home/dev/app", str(built.program))
+        given = [*commands, "breakpoint disable", "process continue"]
+        then = [part for command in given for part in ("-o", command)]
+        command = ["lldb-19", *shlex.split(line)[1:], "--no-lldbinit", "--batch", *then]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert "stop reason = breakpoint 1.1" in done.stdout, done.stdout + done.stderr
     assert "(int) a = 0" in done.stdout
