@@ -1,4 +1,4 @@
-"""Programs in Rust: values as rustc's own code shows them."""
+"""Programs in Rust: values as rustc's own code shows them, and panics."""
 
 from __future__ import annotations
 
@@ -59,6 +59,82 @@ def test_values_of_rust_are_shown_and_expanded_as_rust_has_them(session: Session
     assert changed["value"] == "77"
     assert [session.evaluate(each)["result"] for each in ("tup.0", "nested.0.1", "slice[1]")] == ["1", "2", "30"]
     assert "area" in session.evaluate("nested.1.area()")["error"]
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_a_panic_stops_in_the_code_that_panics_and_the_program_goes_on(
+    session: Session, shop: Native, adapter: str
+) -> None:
+    wishes = ["caught", "thread", "closed", "again"]
+    stop = session.launch(program=str(shop.program), adapter=adapter, args=wishes)
+    threads = set()
+    for line, message in (
+        (shop.line("panic"), "no price for order 1 of 3"),
+        (shop.line("panic"), "no price for order 1 of 3"),
+        (shop.line("closed"), "the shop is closed"),
+        (shop.line("unwrap"), "called `Result::unwrap()` on an `Err` value: ParseIntError { kind: InvalidDigit }"),
+    ):
+        assert (stop["stop_reason"], stop["exception"]["type"]) == ("exception", "panic")
+        assert stop["exception"]["message"] == message
+        assert (stop["current_location"]["path"], stop["current_location"]["line"]) == (str(shop.source), line)
+        assert stop["top_location"]["function"].endswith("rust_panic")
+        threads.add(stop["thread_id"])
+        if line == shop.line("panic"):
+            assert session.evaluate("at")["result"] == "1"
+        stop = session.step() if len(threads) == 2 else session.resume()  # of which a step does no less
+    assert len(threads) == 2
+    assert (stop["status"], stop["exit_code"]) == ("terminated", 101)  # what was caught and goes on is told once
+    assert session.get("/exception-breakpoints")["exception_breakpoints"][0]["hit_count"] == 4
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_panics_stop_only_those_who_want_to_hear_of_them(session: Session, shop: Native, adapter: str) -> None:
+    launch = {"program": str(shop.program), "adapter": adapter, "args": ["caught", "thread", "1"]}
+    end = session.launch(**launch, stop_on_exception=False)
+    assert (end["status"], end["exit_code"]) == ("terminated", 101)
+    session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["std::runtime_error"]})
+    assert session.launch(**launch)["exit_code"] == 101
+    session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["panic"]})
+    assert session.launch(**launch)["exception"]["type"] == "panic"
+    session.delete("/exception-breakpoints")
+    assert session.resume()["exit_code"] == 101
+
+
+STANDARD = """
+#[inline(never)]
+pub fn checked(number: i32) -> i32 {
+    if number > 0 { panic!("{} is too much", number) }
+    number
+}
+"""
+BUYING = """
+#[path = "{standard}"]
+mod standard;
+fn buy(wanted: i32) -> i32 {{
+    standard::checked(wanted) // @buy
+}}
+fn main() {{
+    for wanted in 1..3 {{
+        println!("{{}}", std::panic::catch_unwind(|| buy(wanted)).is_err());
+    }}
+}}
+"""
+
+
+def test_the_standard_library_is_not_the_code_that_panics_also_where_its_source_is_installed(
+    session: Session, build: Builder, tmp_path: Path
+) -> None:
+    standard, source = tmp_path / "lib/rustlib/src/rust/library/core.rs", tmp_path / "buying.rs"
+    standard.parent.mkdir(parents=True)
+    standard.write_text(STANDARD)
+    source.write_text(BUYING.format(standard=standard))
+    buying = build(f"buying-{tmp_path.name}", source=source)
+    session.post("/exception-breakpoints", {"filters": ["raised"], "condition": "wanted == 2"})
+    stop = session.launch(program=str(buying.program), adapter="gdb")
+    assert stop["exception"]["message"] == "2 is too much"
+    assert (stop["current_location"]["path"], stop["current_location"]["line"]) == (str(source), buying.line("buy"))
+    assert len(stop["hit_breakpoint_ids"]) == 1
+    assert session.resume()["exit_code"] == 0
 
 
 SCRIPT = """

@@ -128,6 +128,12 @@ fn main() {
             let copy = orders.clone();
             let outcome = std::thread::spawn(move || price(&copy, 1)).join();
             println!("{}", outcome.is_err());
+        } else if wish == "closed" {
+            let outcome = std::panic::catch_unwind(|| panic!("the shop is closed")); // @closed
+            println!("{}", outcome.is_err());
+        } else if wish == "again" {
+            let outcome = std::panic::catch_unwind(|| price(&orders, 2));
+            std::panic::resume_unwind(outcome.unwrap_err());
         } else {
             println!("{} {}", at, price(&orders, wish.parse().unwrap()));
         }

@@ -135,6 +135,7 @@ async def exception(debuggee: Debuggee) -> dict[str, Any]:
             stop_reason=stop.reason,
         )
     told.pop("rules", None)  # our numbers of what it stopped for; the stop has their ids in hit_breakpoint_ids
+    told.pop("is_in_library", None)  # which has decided on the frame in focus
     return {**told, "break_mode": stop.exception["break_mode"], "thread_id": stop.thread_id, "location": stop.location}
 
 

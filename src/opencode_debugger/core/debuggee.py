@@ -245,7 +245,8 @@ class Debuggee:
         self.output.flush()
         hit, left = self._count_hits(event, frames, exception), self._of_step(event, "leaving")
         stop = Stop(event, frames, hit, exception, left)
-        if event.reason in UNPLANNED and adapter.name == "debugpy":
+        is_in_library = exception is not None and exception.get("is_in_library")
+        if is_in_library or (event.reason in UNPLANNED and adapter.name == "debugpy"):
             stop.focus = own_frame(frames)
         stop.note_step_into(self._of_step(event, "entering"))
         stop.note = self._note(stop, changed)

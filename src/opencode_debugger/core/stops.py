@@ -28,7 +28,8 @@ class Stop:
     frames: list[dict[str, Any]]
     hit_ids: list[str]
     exception: dict[str, Any] | None = None
-    """type, full_type, message, traceback, break_mode; chain, if something led to it; exceptions, of a group"""
+    """type, full_type, message, traceback, break_mode; chain, if something led to it; exceptions, of a group;
+    is_in_library, of one that native code of a library tells of"""
     left: str | None = None
     """the function that was stepped out of"""
     note: str | None = None

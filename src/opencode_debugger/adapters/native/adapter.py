@@ -27,7 +27,7 @@ from ..conversation import Conversation
 from ..environment import program_environment
 from ..offered import Offered
 from ..stdin import Stdin
-from . import core_file, elf
+from . import core_file, elf, rust
 from .buffering import by_lines
 from .children import describe
 from .machine import Machine
@@ -120,6 +120,7 @@ class NativeAdapter(Machine, Offered):
         self.name = spec.server or self.kind
         self._debugs_children = spec.debug_subprocesses
         self.warnings = elf.warnings(spec.target)
+        await self._recognise(spec.target)
         if spec.core:
             self.warnings += core_file.warnings(spec.core, spec.target)
         environment = program_environment(spec, self._session_id)
@@ -151,6 +152,10 @@ class NativeAdapter(Machine, Offered):
                 if opened is not None:
                     opened.close()
 
+    async def _recognise(self, program: str | None) -> None:
+        """The language of a program, as far as it makes a difference here."""
+        self._is_rust = program is not None and await asyncio.to_thread(rust.is_rust, program)
+
     def _start_server(
         self, command: list[str], environment: dict[str, str], streams: Streams, cwd: str
     ) -> tuple[Helper, str]:
@@ -173,6 +178,7 @@ class NativeAdapter(Machine, Offered):
         self._check_target(spec)
         program = spec.program or program_of(spec.pid)
         self.warnings = elf.warnings(program) if program else []
+        await self._recognise(program)
         await self._converse(None)
         await self._prepare(program)
         self._is_attached = self._is_starting = True

@@ -16,7 +16,7 @@ from .. import gdb_program
 from ..base import Asked, AttachSpec, Bound, DebuggerBreakpoint, ExceptionRule, LaunchSpec
 from ..processes import ExitStatus
 from ..watched import Watched
-from . import elf, rust
+from . import elf, panics, rust
 from .ending import QUIT
 from .gdb_children import GdbChildren
 from .gdb_looking import GdbLooking
@@ -139,10 +139,10 @@ class GdbAdapter(GdbLooking, GdbMachine, GdbChildren):
         if program is not None:
             # Now, so that breakpoints find their places before the program runs.
             await self._command_line(f"file {quoted(program)}")
-            await self._prepare_rust(program)
+            await self._prepare_rust()
 
-    async def _prepare_rust(self, program: str) -> None:
-        if not await asyncio.to_thread(rust.is_rust, program):
+    async def _prepare_rust(self) -> None:
+        if not self._is_rust:
             return
         folder = await asyncio.to_thread(rust.printers)
         if folder is None:
@@ -262,16 +262,20 @@ class GdbAdapter(GdbLooking, GdbMachine, GdbChildren):
         self._require_halted()
         self._check_exceptions(rules, conditions=True)
         thrown = [asdict(rule) for rule in rules if "raised" in rule.filters]
-        answer = await self._request("ocdbAlways", {"method": "throws", "arguments": {"rules": thrown}})
-        self._throw_id = answer["id"]
+        panicked = [asdict(rule) for rule in panics.wanting(rules)] if self._is_rust else []
+        wanted = {"rules": thrown, "panics": panicked}
+        answer = await self._request("ocdbAlways", {"method": "throws", "arguments": wanted})
+        self._throw_id, self._panic_ids = answer["id"], tuple(answer["panics"])
 
     def _reason(self, body: dict[str, Any]) -> str:
         ids = body.get("hitBreakpointIds") or []
         self._stopped_at_throw = self._throw_id is not None and self._throw_id in ids
+        self._stopped_at_panic = any(id in ids for id in self._panic_ids)
         is_untold = body["reason"] == "stopped" and not (ids or self._is_pausing or self._is_starting)
         if is_untold and self._steps:
             return "step"
-        return "exception" if self._stopped_at_throw or is_untold else super()._reason(body)
+        is_exception = self._stopped_at_throw or self._stopped_at_panic or is_untold
+        return "exception" if is_exception else super()._reason(body)
 
     def _stay(self, thread_id: int, error: NotLetGo) -> None:
         self._edge = error.told

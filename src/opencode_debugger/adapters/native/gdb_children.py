@@ -67,6 +67,7 @@ class GdbChildren(NativeAdapter):
         self._halting = asyncio.get_running_loop().create_future()
         try:
             await self._converse(None)
+            await self._recognise(program_of(pid))
             await self._prepare(program_of(pid))
             await self._configure("attach", {"pid": pid}, breakpoints, stop_on, "ATTACH_FAILED")
             either: list[asyncio.Future[Any]] = [self._halting, self._ended]

@@ -20,7 +20,7 @@ from ..rows import (
     watched_row,
     within,
 )
-from . import looks
+from . import looks, panics
 from .looking import MOST_FRAMES, MOST_SEARCHED, RUNS_CODE, VALUES, Frame, Inside, Looking, backtrace, not_reached
 from .names import short_name
 from .talking import said_of
@@ -47,10 +47,17 @@ class GdbLooking(Looking):
     _throw_id: int | None = None
     """gdb's number of the breakpoint where C++ throws"""
     _stopped_at_throw = False
+    _panic_ids: tuple[int, ...] = ()
+    """and of those where Rust panics"""
+    _stopped_at_panic = False
 
     @property
     def _is_throwing(self) -> bool:
         return self._stopped_at_throw
+
+    @property
+    def _is_panicking(self) -> bool:
+        return self._stopped_at_panic
 
     async def _inside_gdb(self, place: Frame, method: str, timeout: float = 0, **arguments: Any) -> Any:
         where = [place.thread, place.level, self._generation]
@@ -247,12 +254,14 @@ class GdbLooking(Looking):
 
     async def exception(self, frame: int) -> dict[str, Any] | None:
         place = self._frame(frame)
-        if self._stopped_at_throw:
+        if self._stopped_at_throw or self._stopped_at_panic:
             thrown = await self._inside_gdb(place, "thrown")
+            if self._stopped_at_panic:
+                thrown["message"] = await panics.message(self._read, thrown["payload"], thrown["methods"])
             trace = backtrace(await self._stack(place.thread, MOST_FRAMES))
             name, message = thrown.get("type") or "exception", thrown.get("message") or ""
             told = {"type": name, "full_type": name, "message": message, "traceback": trace, "break_mode": "always"}
-            return {**told, "rules": thrown.get("rules", [])}
+            return {**told, "rules": thrown.get("rules", []), "is_in_library": self._stopped_at_panic}
         return await super().exception(frame)
 
     async def _signal(self, place: Frame) -> tuple[int | None, str | None]:

@@ -64,6 +64,8 @@ class LldbStopping(LldbThrows, NativeAdapter):
         if body["reason"] == "exception" and description.startswith("signal SIGSTOP"):
             is_ours = self._is_pausing or self._is_starting
             return "pause" if is_ours else "exception"
+        if self._thrown is not None:
+            return "exception"
         if WATCHPOINT.match(description):
             return "data breakpoint"
         return super()._reason(body)
@@ -101,7 +103,7 @@ class LldbStopping(LldbThrows, NativeAdapter):
             self._is_running = False
             self._spawn(self._go_on_quietly(body["threadId"]))
             return
-        if not is_quiet and body.get("description") == DESCRIPTION:
+        if not is_quiet and (body.get("description") == DESCRIPTION or self._panic_id in ids):
             self._is_running = False
             self._spawn(self._on_throw(body))
             return
@@ -162,7 +164,9 @@ class LldbStopping(LldbThrows, NativeAdapter):
     async def _on_throw(self, body: dict[str, Any]) -> None:
         is_wanted = True
         with contextlib.suppress(RelayError):
-            is_wanted = await self._look_at_throw(body["threadId"])
+            is_panic = self._panic_id in (body.get("hitBreakpointIds") or [])
+            look = self._look_at_panic if is_panic else self._look_at_throw
+            is_wanted = await look(body["threadId"])
         if self._is_over or self._is_running:
             return
         if is_wanted:

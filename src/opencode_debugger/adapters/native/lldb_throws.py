@@ -1,16 +1,22 @@
-"""What C++ throws, as lldb sees it: the class from its run-time type information, the message from the object."""
+"""What C++ throws, as lldb sees it: the class from its run-time type information, the message from the object.
+
+Panics of Rust, too."""
 
 from __future__ import annotations
 
 import re
+import struct
 from typing import Any
 
 from ..base import ExceptionRule, Frames
+from . import panics
 from .lldb_machine import LldbMachine
+from .lldb_prologues import quoted
 from .looking import MOST_FRAMES, backtrace
 
 THROW, AGAIN = "__cxa_throw", "__cxa_rethrow"
 DESCRIPTION = "C++ Throw"
+SET = re.compile(r"^Breakpoint (\d+):", re.MULTILINE)
 SUMMARY = re.compile(r"Summary: .*?`(.*)$", re.MULTILINE)
 DEMANGLED = re.compile(r"---> typeinfo for (.*)$", re.MULTILINE)
 LONGEST_NAME = 1000
@@ -30,21 +36,35 @@ class LldbThrows(LldbMachine):
         super()._reset()
         self._rules: list[ExceptionRule] = []
         self._thrown: dict[str, Any] | None = None
-        """the exception at whose throw the program stands"""
+        """the exception at whose throw the program stands, or the panic"""
+        self._panic_rules: list[ExceptionRule] = []
+        self._panic_id: int | None = None
+        """lldb's number of the breakpoint where Rust panics"""
 
     @property
     def _is_throwing(self) -> bool:
-        return self._thrown is not None
+        return self._thrown is not None and not self._thrown["is_panic"]
+
+    @property
+    def _is_panicking(self) -> bool:
+        return self._thrown is not None and bool(self._thrown["is_panic"])
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
         self._check_exceptions(rules, conditions=False)
         self._rules = [rule for rule in rules if "raised" in rule.filters]
         filters = ["cpp_throw"] if self._rules else []
         await self._request("setExceptionBreakpoints", {"filters": filters})
+        self._panic_rules = panics.wanting(rules) if self._is_rust else []
+        if self._panic_rules and self._panic_id is None:
+            made = SET.search(await self._line(f"breakpoint set --func-regex {quoted(panics.FUNCTION)}"))
+            self._panic_id = int(made[1]) if made else None
+        elif not self._panic_rules and self._panic_id is not None:
+            await self._line(f"breakpoint delete {self._panic_id}")
+            self._panic_id = None
 
     def _told(self, thread_id: int, frames: Frames, above: int = 0) -> Frames:
         """At a throw, without the function of the C++ library that throws."""
-        is_throwing = self._thrown is not None and len(frames) > 1 and frames[0]["name"].startswith(THROW)
+        is_throwing = self._is_throwing and len(frames) > 1 and frames[0]["name"].startswith(THROW)
         told = super()._told(thread_id, frames, above)
         return told[1:] if is_throwing else told
 
@@ -54,7 +74,8 @@ class LldbThrows(LldbMachine):
         trace = backtrace(await self._stack(self._frame(frame).thread, MOST_FRAMES))
         name = self._thrown["type"]
         told = {"type": name, "full_type": name, "message": self._thrown["message"], "traceback": trace}
-        return {**told, "break_mode": "always", "rules": self._thrown["rules"]}
+        is_panic = self._thrown["is_panic"]
+        return {**told, "break_mode": "always", "rules": self._thrown["rules"], "is_in_library": is_panic}
 
     async def _look_at_throw(self, thread_id: int) -> bool:
         """Whether anybody wants to hear of it."""
@@ -68,8 +89,20 @@ class LldbThrows(LldbMachine):
         numbers = [rule.number for rule in self._rules if _matches(rule, classes)]
         if not numbers:
             return False
-        self._thrown = {"type": classes[0] if classes else "exception", "rules": numbers}
+        self._thrown = {"type": classes[0] if classes else "exception", "rules": numbers, "is_panic": False}
         self._thrown["message"] = await self._said_of_itself(here, address, classes)
+        return True
+
+    async def _look_at_panic(self, thread_id: int) -> bool:
+        here = (await self._stack(thread_id, 1))[0]["id"]
+        payload, table = [int((await self._asked(here, f"(unsigned long)$arg{n}"))["result"]) for n in (1, 2)]
+        words = struct.unpack("<6Q", await self._read(table, 48) or bytes(48))
+        methods = [await self._symbol(address) for address in words[panics.METHODS]]
+        if any(panics.AGAIN in method for method in methods):
+            return False
+        text = await panics.message(self._read, payload, methods)
+        numbers = [rule.number for rule in self._panic_rules]
+        self._thrown = {"type": panics.TYPE, "message": text, "rules": numbers, "is_panic": True}
         return True
 
     async def _lineage(self, info: int) -> list[str]:

@@ -28,7 +28,7 @@ from ..rows import (
     watched_row,
     within,
 )
-from . import looks
+from . import looks, rust
 from .names import short_name
 from .talking import Talking
 
@@ -196,7 +196,7 @@ class Looking(Talking, FilesOnly):
                 "source": {"path": path} if is_known else None,
                 "address": frame.get("instructionPointerReference"),
             }
-            if not is_known or not os.path.isfile(path):
+            if not is_known or rust.STANDARD in path or not os.path.isfile(path):
                 made["presentationHint"] = "subtle"
             told.append(made)
         if told and not above:
@@ -485,6 +485,10 @@ class Looking(Talking, FilesOnly):
         ]
         shown = found[offset : offset + limit]
         return {"modules": shown, "total": len(found), "has_more": offset + len(shown) < len(found)}
+
+    async def _read(self, address: int, count: int) -> bytes | None:
+        """Memory of the program; none if not all of it can be read."""
+        raise NotImplementedError
 
     async def has_module(self, path: str) -> bool:
         return False

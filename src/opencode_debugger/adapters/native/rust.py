@@ -15,6 +15,8 @@ from ...files import find_executable
 
 MARK = b"rust_eh_personality"
 """A function of every program with Rust in it."""
+STANDARD = "/lib/rustlib/src/rust/"
+"""In paths of the standard library's sources, where they are installed; elsewhere those lead nowhere."""
 PRINTERS = "lib/rustlib/etc"
 NEEDED = ("gdb_lookup.py", "gdb_providers.py", "rust_types.py")
 SECONDS = 5.0

@@ -70,6 +70,7 @@ class Talking:
         self._is_detached = False
         self._is_ending = False
         self._is_core = False
+        self._is_rust = False
         self._is_over = False
         self._startup_problem: str | None = None
         self._debugs_children = False

@@ -1,8 +1,9 @@
-"""Signals, and what C++ throws."""
+"""Signals, what C++ throws, and panics of Rust."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import re
 from typing import Any
 
@@ -13,6 +14,15 @@ from .values import Json, text_of
 gdb: Any = importlib.import_module("gdb")
 
 THROW = "__cxa_throw"
+PANIC, PANICS = "panic", ("__rustc::rust_panic", "rust_panic")
+"""Where panics begin to unwind, as newer and older versions of rustc name it."""
+AGAIN = "RewrapBox"
+"""The payload of a panic that goes on after it was caught."""
+METHODS = (3, 4, 5)
+"""Where a table of methods has those that name its payload: behind its destructor, size and alignment."""
+STANDARD = "/lib/rustlib/src/rust/"
+"""A folder of the standard library's sources, where they are installed."""
+MOST_FRAMES = 50
 WITH_ADDRESS = (4, 7, 8, 11)
 """SIGILL, SIGBUS, SIGFPE, SIGSEGV"""
 FROM_THE_KERNEL = 0x80
@@ -23,6 +33,8 @@ WHAT = "((char *(*)(void *)) (*(void ***) {address})[2])((void *) {address})"
 
 _rules: list[Json] = []
 _mark: Any = None
+_panic_rules: list[Json] = []
+_panic_marks: list[Any] = []
 _last: Json | None = None
 
 
@@ -57,11 +69,52 @@ class Throw(gdb.Breakpoint):  # type: ignore[misc]
             names = _lineage(info)
         except Exception:
             return False  # something that does not look like a throw
-        numbers = [rule["number"] for rule in _rules if _matches(rule, names) and _is_met(rule)]
+        thrower = gdb.newest_frame().older()
+        numbers = [rule["number"] for rule in _rules if _matches(rule, names) and _is_met(rule, thrower)]
         if not numbers:
             return False
         _last = {"address": address, "type": names[0], "lineage": names, "rules": numbers}
         return True
+
+
+class Panic(gdb.Breakpoint):  # type: ignore[misc]
+    """Where Rust panics: stops if one of the rules wants it."""
+
+    def stop(self) -> bool:
+        global _last
+        if looking.evaluating:
+            return False
+        payload, methods = _payload()
+        if any(AGAIN in method for method in methods):
+            return False
+        numbers = [rule["number"] for rule in _panic_rules if _is_met(rule, _panicking())]
+        if not numbers:
+            return False
+        _last = {"type": PANIC, "payload": payload, "methods": methods, "rules": numbers}
+        return True
+
+
+def _payload() -> tuple[int, list[str]]:
+    """What the panic is about, and the names of its methods."""
+    try:
+        payload, table = _arguments()
+        return payload, [_symbol(_number(table + 8 * place, 8), "") for place in METHODS]
+    except Exception:
+        return 0, []
+
+
+def _panicking() -> Any:
+    """The frame of the program's own code."""
+    here = frame = gdb.newest_frame()
+    for _ in range(MOST_FRAMES):
+        frame = frame.older()
+        if frame is None:
+            break
+        symtab = frame.find_sal().symtab
+        path = symtab.fullname() if symtab is not None else ""
+        if STANDARD not in path and os.path.isfile(path):
+            return frame
+    return here
 
 
 def _arguments() -> list[int]:
@@ -110,13 +163,13 @@ def _matches(rule: Json, names: list[str]) -> bool:
     return not wanted or any(name == each or name.endswith("::" + each) for name in names for each in wanted)
 
 
-def _is_met(rule: Json) -> bool:
+def _is_met(rule: Json, thrower: Any) -> bool:
     """Its condition, in the function that throws."""
     if not rule.get("condition"):
         return True
     here = gdb.newest_frame()
     try:
-        here.older().select()
+        thrower.select()
         return bool(looking.parse(rule["condition"]))
     except Exception as error:
         tell("condition_error", number=rule["number"], error=str(error), of_exception=True)
@@ -125,24 +178,28 @@ def _is_met(rule: Json) -> bool:
         here.select()
 
 
-def define(rules: list[Json]) -> Json:
-    """Those that want to hear of exceptions when they are thrown."""
-    global _mark, _rules
-    _rules = rules
+def define(rules: list[Json], panics: list[Json]) -> Json:
+    """Those that want to hear of exceptions when they are thrown, and of panics."""
+    global _mark, _rules, _panic_rules
+    _rules, _panic_rules = rules, panics
     if rules and _mark is None:
         _mark = Throw(function=THROW)
     elif not rules and _mark is not None:
         _mark.delete()
         _mark = None
-    return {"id": _mark.number if _mark is not None else None}
+    if panics and not _panic_marks:
+        _panic_marks.extend(Panic(function=name, qualified=True) for name in PANICS)
+    while _panic_marks and not panics:
+        _panic_marks.pop().delete()
+    return {"id": _mark.number if _mark is not None else None, "panics": [mark.number for mark in _panic_marks]}
 
 
 def thrown(place: looking.Place) -> Json:
-    """The exception that is being thrown, in words: it is asked for them once, by the first who may."""
+    """The exception that is being thrown, or the panic. The former is asked for words once, by the first who may."""
     looking.select(place)
     if _last is None:
         return {}
-    if not _last.get("message"):
+    if "address" in _last and not _last.get("message"):
         _last["message"] = _what(_last["address"], _last["lineage"])
     return dict(_last)
 
