@@ -74,7 +74,7 @@ def test_breakpoints_on_functions_say_where_they_are_and_at_last_if_nowhere(prog
             ide.send("clearBreakpoint", **wish)
             ide.expect("breakpointCleared")
         ide.send("start")
-        ide.until("error", message="Breakpoint at nowhere: the program had no such function")
+        assert "The program never loaded a function 'nowhere'" in ide.until("error")["message"]
         ide.expect("exited", exitCode=0)
     with Ide.of(sums.program, extended=True) as ide:
         ide.send("start")

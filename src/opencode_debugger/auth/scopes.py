@@ -69,6 +69,7 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
         "detach",
         "terminate",
         "set_breakpoints",
+        "unsaved_breakpoints",
         "change_breakpoint",
         "remove_breakpoint",
         "clear_breakpoints",

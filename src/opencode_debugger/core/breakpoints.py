@@ -178,7 +178,9 @@ def not_loaded(function: str | None) -> str:
 
 
 def never_loaded(function: str | None) -> str:
-    return f"The program never loaded a function '{function}': check its name, and of a library its module (json.dumps)"
+    is_call = function is not None and function.endswith(")")
+    advice = "write it without parentheses" if is_call else "check its name, and of a library its module"
+    return f"The program never loaded a function '{function}': {advice} (json.dumps)"
 
 
 class BreakpointTable:

@@ -19,6 +19,8 @@ ONE, MANY = "<one>", "<many>"
 
 
 LOCALS = "<locals>"
+OF_PYTHON = re.compile(r"<(locals|lambda)>")
+"""No type of a native program, though it looks like one."""
 NO_NAME = (
     "Not the name of a function: give func, module.func, Class.method, module.Class.method; of native programs "
     "Class::method, f(int), twice<int>, <shop::Sq as shop::Shape>::area, without what it returns; or an address: "
@@ -47,7 +49,8 @@ def function_name(value: str) -> str:
     is_python = LOCALS not in (parts[0], parts[-1]) and all(part.isidentifier() for part in named)
     if is_python and not any(iskeyword(part) for part in named):
         return value
-    if is_python or not (ADDRESS.fullmatch(value) or is_native_name(value)):
+    is_native = ADDRESS.fullmatch(value) or is_native_name(value)
+    if is_python or OF_PYTHON.search(value) or not is_native:
         raise problem(NO_NAME)
     return value
 
