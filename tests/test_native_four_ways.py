@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ import psutil
 import pytest
 from native import Builder, Native, core_of
 from relays import Api, ApiError, Session, refusal, wait_until
+from strangers import needs_root
 from targets import Target, attach
+
+from opencode_debugger.adapters.native import elf
 
 WAYS: dict[str, dict[str, str]] = {
     "gdb": {"adapter": "gdb"},
@@ -300,6 +304,48 @@ def test_breakpoints_in_a_library_bind_when_it_is_loaded(session: Session, build
     bound = {bp["id"]: bp["verified"] for bp in told if bp["verified"]}
     assert bound == {line["id"]: True, placed["breakpoint_id"]: True}
     assert session.resume()["exit_code"] == 0
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Iterator[Callable[[Native], Native]]:
+    """Makes a stripped copy of a program, whose debug information is where distributions install it."""
+    made: list[Path] = []
+
+    def install(native: Native) -> Native:
+        number = elf.build_id(str(native.program))
+        assert number is not None
+        folder, stripped = Path(elf.DEBUG_FILES) / number[:2], tmp_path / native.program.name
+        made.extend(each for each in (folder, folder.parent, folder.parent.parent) if not each.exists())
+        folder.mkdir(parents=True, exist_ok=True)
+        made.insert(0, folder / f"{number[2:]}.debug")
+        subprocess.run(["objcopy", "--only-keep-debug", native.program, made[0]], check=True)
+        subprocess.run(["strip", "-o", stripped, native.program], check=True)
+        return Native(native.source, stripped)
+
+    yield install
+    for each in made:
+        each.rmdir() if each.is_dir() else each.unlink(missing_ok=True)
+
+
+@needs_root
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_debug_information_that_is_installed_separately_is_used(
+    session: Session, build: Builder, installed: Callable[[Native], Native], adapter: str
+) -> None:
+    library = installed(build("plugin", "-shared", "-fPIC", "-DLIBRARY"))
+    session.break_at(library.source, "triple")
+    stop = launch(session, build("plugin"), WAYS[adapter], args=[str(library.program)])
+    assert here(stop) == ("triple", library.line("triple"))
+    assert session.locals() == {"n": "14"}
+
+    if adapter == "lldb":  # of the C library, whose source is not here, it may be installed too
+        session.step("out")
+        assert here(session.step("into")) == ("main", library.line("end"))
+    program = installed(build("plugin"))
+    with session.api.session() as other:
+        stop = launch(other, program, WAYS[adapter], stop_on_entry=True)
+        assert here(stop)[0] == "main" and stop["current_location"]["path"] == str(program.source)
+        assert "warnings" not in stop
 
 
 def test_threads_stop_together_and_each_stop_is_told(session: Session, build: Builder, way: dict[str, str]) -> None:

@@ -13,6 +13,6 @@ int main(int argc, char **argv) {
     }
     int (*triple)(int) = (int (*)(int))dlsym(library, "triple");
     printf("%d\n", triple(14));
-    return 0;
+    return 0; // @end
 }
 #endif

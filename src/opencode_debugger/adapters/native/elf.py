@@ -30,6 +30,7 @@ BUILD_ID = 3
 """The kind of a note."""
 BROKEN = (OSError, struct.error, ValueError, OverflowError)
 """What reading a damaged file raises."""
+DEBUG_FILES = "/usr/lib/debug/.build-id"
 
 NO_DEBUG = (
     "{name} has no debug information: there are no lines, variables or types. Compile it with -g (and -O0 to see all "
@@ -182,7 +183,13 @@ def check(path: str, runs: bool = True) -> None:
 
 def warnings(path: str) -> list[str]:
     found = read(path)
-    if found is None or found.has_debug_info:
+    if found is None or found.has_debug_info or _has_debug_file(path):
         return []
     name = os.path.basename(path)
     return [(STRIPPED if found.is_stripped else NO_DEBUG).format(name=name)]
+
+
+def _has_debug_file(path: str) -> bool:
+    """Whether its debug information is installed where debuggers look for it by the build id."""
+    number = build_id(path)
+    return number is not None and os.path.isfile(f"{DEBUG_FILES}/{number[:2]}/{number[2:]}.debug")

@@ -13,7 +13,7 @@ from typing import Any
 from ..base import AttachSpec, LaunchSpec
 from ..processes import ExitStatus
 from ..watched import Watched
-from . import core_file, elf, lldb_program
+from . import core_file, lldb_program
 from .adapter import SERVER_NEWS
 from .children import watch_spawned
 from .lldb_looking import LONGEST_TEXT
@@ -25,15 +25,19 @@ from .process import ERRORS, INPUT, OUTPUT, Helper, Streams
 from .signals import QUIET
 from .talking import GRACE, done
 
+SYSTEM_LIBRARIES = ("libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
+                    "libstdc++.so.6", "libgcc_s.so.1")  # fmt: skip
+OTHERS = ("PYTHON", "OPENCODE_", "LLDB_", "DEBUGINFOD_")
+"""What lldb must not be told by the environment: debuginfod would have it ask servers for symbols."""
 SETTINGS = (
     "settings set target.inherit-env false",
     "settings set target.auto-apply-fixits false",  # else lldb evaluates another expression than the one that was asked
     "settings set target.process.stop-on-exec false",
     f"settings set target.max-string-summary-length {LONGEST_TEXT}",
+    # Their debug information may be installed, their source is not: a step would lead to where nothing is to be seen.
+    "settings set target.process.thread.step-avoid-libraries " + " ".join(SYSTEM_LIBRARIES),
     f"command script import {quoted(str(Path(__file__).with_name('lldb_containers.py')))}",
 )
-NO_LOOKUP = "settings set symbols.enable-external-lookup false"
-"""Debug information of system libraries takes a quarter of a second at each start, and shows no source here."""
 PASSED = f"process handle --pass true --stop false --notify false {' '.join(QUIET)}"
 CONNECTED = (
     "script import time; [time.sleep(0.005) for _ in range(1000) "
@@ -68,9 +72,7 @@ class LldbAdapter(LldbStopping):
 
     def _find(self) -> tuple[list[str], dict[str, str]]:
         # Its Python must not look for modules where ours are, and the user's .lldbinit could change anything.
-        environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENCODE_", "LLDB_"))
-        }
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
         return [lldb_program.find(self._path), "--repl-mode", "command"], {**environment, "HOME": "/nonexistent"}
 
     # Starting.
@@ -98,11 +100,9 @@ class LldbAdapter(LldbStopping):
         }
 
     def _common(self, program: str | None) -> dict[str, Any]:
-        found = elf.read(program) if program else None
-        lookup = [NO_LOOKUP] if found is None or ".debug_info" in found.sections else []
         named = {"program": program} if program else {}
         return named | {
-            "initCommands": [*SETTINGS, *lookup],
+            "initCommands": [*SETTINGS],
             "preRunCommands": [PASSED],
             "stopOnEntry": True,
             "enableAutoVariableSummaries": True,
