@@ -187,6 +187,9 @@ def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dic
     assert "hello, world" in session.evaluate("greeting")["result"]
     assert session.evaluate("first.next->next->value + squares[3]")["result"] == "39"
     assert session.evaluate("factorial(5)")["result"] == "120"
+    for text, names in (("total + s", ["second", "squares"]), ("first.n", ["next"])):  # before what the libraries have
+        offered = [item["label"] for item in session.post("/completions", {"text": text})["items"]]
+        assert sorted(offered[: len(names)]) == names and len(set(offered)) == len(offered)
     assert session.evaluate("no_such_name")["error"]
     refusal(400, "EVALUATE_ERROR", session.evaluate, "total +")
     refusal(400, "NOT_SUPPORTED", session.evaluate, "> next", context="repl")  # nobody would know where it is

@@ -212,6 +212,9 @@ class GdbLooking(Looking):
             for each, text in zip(answer, expressions, strict=True)
         ]
 
+    async def _names(self, frame: int) -> list[str]:
+        return list(await self._inside_gdb(self._frame(frame), "names"))
+
     async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
         lines = await self._inside_gdb(place, "complete", text=typed)
         start = len(typed) - len(re.split(r"\W", typed)[-1])

@@ -225,6 +225,11 @@ class LldbLooking(Looking):
             return super()._failed(error, text)
         return problem(said, text)
 
+    async def _names(self, frame: int) -> list[str]:
+        self._choose(frame)
+        listed = (await self._request("variables", {"variablesReference": LOCALS}))["variables"]
+        return [name for each in listed if (name := each["name"].partition(" @ ")[0]) != NAMELESS]
+
     async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
         """lldb completes commands, of which this one takes an expression."""
         command = f"expression -- {NOT_COMPLETED.split(typed)[-1].lstrip(' ,.)]-+/|^=')}"

@@ -41,6 +41,8 @@ MOST_THREADS = 100
 ERROR_LIMIT = 2000
 LINE_ENDS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 """To a debugger, what begins a new line is another command."""
+NO_VARIABLE = re.compile(r"""(\.|->|::)\s*$|^[^"]*("[^"]*"[^"]*)*"[^"]*$""")
+"""What members follow, or is in the middle of a text."""
 MOST_SEARCHED = 10_000
 """members that are held against a name"""
 COMMAND = ">"
@@ -380,19 +382,25 @@ class Looking(Talking, FilesOnly):
             raise RelayError(code, said, suggestion=looks.ADVICE, expression=expression[:1000], **details) from error
 
     async def complete(self, frame: int, text: str, column: int | None) -> dict[str, Any]:
-        """The debugger completes whole lines; only the last word is replaced."""
+        """The debugger completes whole lines; only the last word is replaced. It offers all that the program and its
+        libraries have, up to a limit: what is in the frame comes before that."""
         column = len(text) + 1 if column is None else column
         typed = text[: column - 1]
         line, word = LINE_ENDS.split(typed)[-1], re.split(r"\W", typed)[-1]
         start = len(typed) - len(word) + 1
         with only_looks():
             labels = await self._completions(self._frame(frame), line, len(line) + 1)
+            names = [] if NO_VARIABLE.search(line.removesuffix(word)) else await self._names(frame)
         items = [
             {"label": label, "type": "variable", "start": start, "length": len(word)}
-            for label in labels
+            for label in dict.fromkeys([*names, *labels])
             if label.startswith(word)
         ]
         return {"items": items[:PAGE], "total": len(items), "has_more": len(items) > PAGE}
+
+    async def _names(self, frame: int) -> list[str]:
+        """Of the variables in a frame."""
+        raise NotImplementedError
 
     async def _completions(self, place: Frame, typed: str, column: int) -> list[str]:
         arguments = {"frameId": place.id, "text": typed, "column": column}

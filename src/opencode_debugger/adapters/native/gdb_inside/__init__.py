@@ -26,6 +26,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "evaluate": looking.evaluate,
     "look": looking.look,
     "command": looking.command,
+    "names": looking.names,
     "complete": looking.complete,
     "set_variable": looking.set_variable,
     "set_expression": looking.set_expression,

@@ -305,6 +305,10 @@ def command(place: Place, text: str) -> Json:
         return {"error": str(error)}
 
 
+def names(place: Place) -> list[str]:
+    return [name for name, _ in _locals(select(place))]
+
+
 def complete(place: Place, text: str) -> list[str]:
     """What may stand at the end of an expression, each with all that comes before it."""
     select(place)
