@@ -61,6 +61,44 @@ def test_values_of_rust_are_shown_and_expanded_as_rust_has_them(session: Session
     assert "area" in session.evaluate("nested.1.area()")["error"]
 
 
+def test_lldb_shows_values_of_rust_and_believes_no_length_that_cannot_be(session: Session, shop: Native) -> None:
+    session.break_at(shop.source, shop.line("looked"))
+    session.launch(program=str(shop.program), adapter="lldb")
+    rows = {row["name"]: row for row in session.get("/frames/0/variables", count=100)["variables"]}
+    values = {name: row["value"] for name, row in rows.items()}
+    expected = {
+        "text": '"pay the bill"',
+        "items": "size=3 {10, 20, 30}",
+        "choice": "Some(2)",
+        "words": 'size=3 {"pay", "the", "bill"}',
+        "ages": 'size=1 {("ann", 33)}',
+        "seen": "size=1 {'\\a'}",
+        "line": "size=3 {4, 5, 6}",
+        "slice": "size=2 {20, 30}",
+        "shared": "(strong=2, weak=0) {side: 4}",
+        "none": "None",
+        "some": 'Some("héllo")',
+        "good": "Ok(3)",
+        "orders": 'size=3 {Empty, Count(3), Named {name: "pen", price: 1.5}}',
+        "tup": '(1, "two", 3.5)',
+        "nested": "((1, 2), {side: 9})",
+        "many": "size=5000 {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...}",
+    }
+    assert {name: values[name] for name in expected} == expected
+    assert all(len(values[name]) < 200 for name in ("chain", "ring"))
+    assert not any("size=" in values[name] or "strong" in values[name] for name in values if name.startswith("wild_"))
+
+    page = inside(session, rows["many"], start=4000, count=2)
+    assert ([row["value"] for row in page["variables"]], page["total"]) == (["4000", "4001"], 5000)
+    assert [row["value"] for row in inside(session, rows["shared"])["variables"]] == ["{side:4}"]
+    changed = session.post(f"/variables/{rows['many']['variables_reference']}/set", {"name": "[3]", "value": "77"})
+    assert changed["value"] == "77"
+    asked = ("many[3]", "words[1]", "slice[1]", "tup.__0", "*boxes")
+    assert [session.evaluate(each)["result"] for each in asked] == ["77", '"the"', "30", "1", "6"]
+    assert [row["value"] for row in inside(session, rows["orders"])["variables"]][1] == "Count(3)"
+    assert inside(session, rows["wild_vec"])["variables"]  # as it is in memory
+
+
 @pytest.mark.parametrize("adapter", ["gdb", "lldb"])
 def test_a_panic_stops_in_the_code_that_panics_and_the_program_goes_on(
     session: Session, shop: Native, adapter: str

@@ -98,7 +98,7 @@ def test_code_that_runs_inside_any_interpreter_has_no_syntax_newer_than_3_8() ->
     python, native = adapters / "debugpy", adapters / "native"
     checked = [path for folder in ("inside", "below") for path in (python / folder).rglob("*.py")]
     checked += [python / f"{name}.py" for name in scripts]
-    checked += [*(native / "gdb_inside").rglob("*.py"), native / "lldb_containers.py"]
+    checked += [*(native / "gdb_inside").rglob("*.py"), native / "lldb_containers.py", native / "lldb_rust.py"]
     script = "import ast, sys; [ast.parse(open(p).read(), p, feature_version=(3, 8)) for p in sys.argv[1:]]"
     subprocess.run([sys.executable, "-c", script, *map(str, checked)], check=True)
 

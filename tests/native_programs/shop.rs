@@ -58,6 +58,18 @@ enum Colour {
     Green,
 }
 
+#[allow(dead_code)]
+enum Chain {
+    End,
+    Link(i32, Box<Chain>),
+}
+
+#[allow(dead_code)]
+struct Ring {
+    number: i32,
+    next: RefCell<Option<Rc<Ring>>>,
+}
+
 #[inline(never)]
 fn largest<T: PartialOrd + Copy>(items: &[T]) -> T {
     let mut best = items[0];
@@ -94,6 +106,17 @@ fn look(text: &str, items: &mut Vec<i32>, choice: Option<u32>) -> usize {
     let long = "x".repeat(5000);
     let letter = 'ß';
     let slice = &items[1..];
+    let chain = (0..1000).fold(Chain::End, |rest, number| Chain::Link(number, Box::new(rest)));
+    let ring = Rc::new(Ring { number: 1, next: RefCell::new(None) });
+    *ring.next.borrow_mut() = Some(ring.clone());
+    let garbage = [1usize << 60, 0x1234, 1 << 59, 1 << 58, 3, 5, 7, 9]; // as in a variable that has no value yet
+    let wild_vec: &Vec<u64> = unsafe { &*garbage.as_ptr().cast() };
+    let wild_text: &String = unsafe { &*garbage.as_ptr().cast() };
+    let wild_map: &HashMap<u64, String> = unsafe { &*garbage.as_ptr().cast() };
+    let wild_line: &VecDeque<u64> = unsafe { &*garbage.as_ptr().cast() };
+    let wild_rc: &Rc<Sq> = unsafe { &*garbage[1..].as_ptr().cast() };
+    std::hint::black_box([wild_vec as *const _ as usize, wild_text as *const _ as usize, wild_rc as *const _ as usize]);
+    std::hint::black_box([wild_map as *const _ as usize, wild_line as *const _ as usize]);
     let areas = [boxed.area(), shared.twice(), Rect(5, 6).area()];
     let most = largest(&[1, 5, 3]) as i64 + largest(&[1.5, 2.5]) as i64;
     let width = Rect(5, 6).width();
@@ -101,7 +124,7 @@ fn look(text: &str, items: &mut Vec<i32>, choice: Option<u32>) -> usize {
     println!("{} {:?} {} {} {} {} {}", total, choice, ages.len(), seen.len(), sorted.len(), line.len(), cell.get());
     println!("{:?} {:?} {:?} {:?} {:?} {:?} {:?}", none, some, good, colour, tup, nested, boxes);
     println!("{} {} {} {:?} {:?} {:?}", many.len(), long.len(), letter, areas, locked, borrowed);
-    println!("{} {} {:?}", most, width, orders);
+    println!("{} {} {:?} {} {}", most, width, orders, matches!(chain, Chain::End), Rc::strong_count(&ring));
     total
 }
 

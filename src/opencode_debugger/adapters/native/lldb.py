@@ -29,6 +29,7 @@ SYSTEM_LIBRARIES = ("libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-6
                     "libstdc++.so.6", "libgcc_s.so.1")  # fmt: skip
 OTHERS = ("PYTHON", "OPENCODE_", "LLDB_", "DEBUGINFOD_")
 """What lldb must not be told by the environment: debuginfod would have it ask servers for symbols."""
+LOADING = "command script import {}"
 SETTINGS = (
     "settings set target.inherit-env false",
     "settings set target.auto-apply-fixits false",  # else lldb evaluates another expression than the one that was asked
@@ -36,8 +37,9 @@ SETTINGS = (
     f"settings set target.max-string-summary-length {LONGEST_TEXT}",
     # Their debug information may be installed, their source is not: a step would lead to where nothing is to be seen.
     "settings set target.process.thread.step-avoid-libraries " + " ".join(SYSTEM_LIBRARIES),
-    f"command script import {quoted(str(Path(__file__).with_name('lldb_containers.py')))}",
+    LOADING.format(quoted(str(Path(__file__).with_name("lldb_containers.py")))),
 )
+SHOWING_RUST = LOADING.format(quoted(str(Path(__file__).with_name("lldb_rust.py"))))
 PASSED = f"process handle --pass true --stop false --notify false {' '.join(QUIET)}"
 CONNECTED = (
     "script import time; [time.sleep(0.005) for _ in range(1000) "
@@ -100,9 +102,10 @@ class LldbAdapter(LldbStopping):
         }
 
     def _common(self, program: str | None) -> dict[str, Any]:
+        values = [SHOWING_RUST] if self._is_rust else []
         named = {"program": program} if program else {}
         return named | {
-            "initCommands": [*SETTINGS],
+            "initCommands": [*SETTINGS, *values],
             "preRunCommands": [PASSED],
             "stopOnEntry": True,
             "enableAutoVariableSummaries": True,

@@ -88,7 +88,7 @@ class LldbLooking(Looking):
 
     def _row(self, variable: dict[str, Any], frame: int, value: str = "value") -> Row:
         """A reference is what it refers to, not where that is; behind a null pointer there is nothing."""
-        if (variable.get("type") or "").endswith("&"):
+        if (variable.get("type") or "").endswith(("&", "*") if self._is_rust else "&"):
             variable = {**variable, value: ADDRESSED.sub("", variable.get(value) or "")}
         if NULL.fullmatch(variable.get(value) or ""):
             variable = {**variable, "variablesReference": 0}
