@@ -55,8 +55,7 @@ class GdbLooking(Looking):
     def _is_throwing(self) -> bool:
         return self._stopped_at_throw
 
-    @property
-    def _is_panicking(self) -> bool:
+    def _is_panicking(self, thread_id: int) -> bool:
         return self._stopped_at_panic
 
     async def _inside_gdb(self, place: Frame, method: str, timeout: float = 0, **arguments: Any) -> Any:

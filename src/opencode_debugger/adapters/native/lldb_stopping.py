@@ -64,8 +64,6 @@ class LldbStopping(LldbThrows, NativeAdapter):
         if body["reason"] == "exception" and description.startswith("signal SIGSTOP"):
             is_ours = self._is_pausing or self._is_starting
             return "pause" if is_ours else "exception"
-        if self._thrown is not None:
-            return "exception"
         if WATCHPOINT.match(description):
             return "data breakpoint"
         return super()._reason(body)
@@ -103,7 +101,7 @@ class LldbStopping(LldbThrows, NativeAdapter):
             self._is_running = False
             self._spawn(self._go_on_quietly(body["threadId"]))
             return
-        if not is_quiet and (body.get("description") == DESCRIPTION or self._panic_id in ids):
+        if not is_quiet and body.get("description") == DESCRIPTION:
             self._is_running = False
             self._spawn(self._on_throw(body))
             return
@@ -115,8 +113,11 @@ class LldbStopping(LldbThrows, NativeAdapter):
             self._is_running = False
             self._spawn(self._on_new_place(body))
             return
-        may_share = self._marks.are_set and (self._has_threads() or (ids and not self._marks.is_alone))
-        if is_quiet or not may_share:
+        if not is_quiet:
+            self._panics.clear()
+        are_set = self._marks.are_set or self._panic_id is not None
+        may_share = are_set and (self._has_threads() or (ids and not self._marks.is_alone))
+        if is_quiet or not (may_share or self._panic_id in ids):
             self._marks.count(ids)
             super()._on_stopped(body)
             return
@@ -164,9 +165,7 @@ class LldbStopping(LldbThrows, NativeAdapter):
     async def _on_throw(self, body: dict[str, Any]) -> None:
         is_wanted = True
         with contextlib.suppress(RelayError):
-            is_panic = self._panic_id in (body.get("hitBreakpointIds") or [])
-            look = self._look_at_panic if is_panic else self._look_at_throw
-            is_wanted = await look(body["threadId"])
+            is_wanted = await self._look_at_throw(body["threadId"])
         if self._is_over or self._is_running:
             return
         if is_wanted:
@@ -197,6 +196,10 @@ class LldbStopping(LldbThrows, NativeAdapter):
                 for thread, ids in others.items()
                 if ids
             ]
+            for each in (body, *self._together):
+                is_panic = self._panic_id in (each.get("hitBreakpointIds") or [])
+                if is_panic and await self._look_at_panic(each["threadId"]):
+                    each["reason"] = "exception"
         if not self._is_over and not self._is_running:
             super()._on_stopped(body)
 
@@ -212,15 +215,15 @@ class LldbStopping(LldbThrows, NativeAdapter):
 
     async def _tell_also(self, body: dict[str, Any]) -> None:
         """A stop of another thread: what it is about was hit, whatever else happened."""
-        stopping = []
+        reason, stopping = body["reason"], []
         with contextlib.suppress(RelayError):
             for number in self._marks.reached(body["hitBreakpointIds"]):
                 if number > 0 and await self._wants_stop(number, body["threadId"]):
                     stopping.append(number)
-        if stopping and not self._is_running and not self._is_over:
+        if (stopping or reason == "exception") and not self._is_running and not self._is_over:
             self._stops += 1
             self._listener.on_stopped(
-                StopEvent("breakpoint", body["threadId"], hit_numbers=stopping, number=self._stops, after=self._serial)
+                StopEvent(reason, body["threadId"], hit_numbers=stopping, number=self._stops, after=self._serial)
             )
 
     async def pause(self, thread_id: int | None) -> None:
@@ -272,7 +275,7 @@ class LldbStopping(LldbThrows, NativeAdapter):
     async def _go_on_quietly(self, thread_id: int) -> None:
         if self._together and not self._is_ending:
             other = self._together.pop(0)
-            await self._judge("breakpoint", other["threadId"], self._marks.reached(other["hitBreakpointIds"]))
+            await self._judge(other["reason"], other["threadId"], self._marks.reached(other["hitBreakpointIds"]))
             return
         if self._stepping == thread_id and not self._is_ending and await self._has_stepped():
             await self._travel(thread_id)

@@ -36,18 +36,19 @@ class LldbThrows(LldbMachine):
         super()._reset()
         self._rules: list[ExceptionRule] = []
         self._thrown: dict[str, Any] | None = None
-        """the exception at whose throw the program stands, or the panic"""
+        """the exception at whose throw the program stands"""
+        self._panics: dict[int, dict[str, Any]] = {}
+        """by thread: the panic at whose beginning it stands"""
         self._panic_rules: list[ExceptionRule] = []
         self._panic_id: int | None = None
         """lldb's number of the breakpoint where Rust panics"""
 
     @property
     def _is_throwing(self) -> bool:
-        return self._thrown is not None and not self._thrown["is_panic"]
+        return self._thrown is not None
 
-    @property
-    def _is_panicking(self) -> bool:
-        return self._thrown is not None and bool(self._thrown["is_panic"])
+    def _is_panicking(self, thread_id: int) -> bool:
+        return thread_id in self._panics
 
     async def set_exceptions(self, rules: list[ExceptionRule]) -> None:
         self._check_exceptions(rules, conditions=False)
@@ -69,13 +70,15 @@ class LldbThrows(LldbMachine):
         return told[1:] if is_throwing else told
 
     async def exception(self, frame: int) -> dict[str, Any] | None:
-        if self._thrown is None:
+        thread_id = self._frame(frame).thread
+        thrown = self._panics.get(thread_id, self._thrown)
+        if thrown is None:
             return await super().exception(frame)
-        trace = backtrace(await self._stack(self._frame(frame).thread, MOST_FRAMES))
-        name = self._thrown["type"]
-        told = {"type": name, "full_type": name, "message": self._thrown["message"], "traceback": trace}
-        is_panic = self._thrown["is_panic"]
-        return {**told, "break_mode": "always", "rules": self._thrown["rules"], "is_in_library": is_panic}
+        trace = backtrace(await self._stack(thread_id, MOST_FRAMES))
+        name = thrown["type"]
+        told = {"type": name, "full_type": name, "message": thrown["message"], "traceback": trace}
+        is_panic = thread_id in self._panics
+        return {**told, "break_mode": "always", "rules": thrown["rules"], "is_in_library": is_panic}
 
     async def _look_at_throw(self, thread_id: int) -> bool:
         """Whether anybody wants to hear of it."""
@@ -89,11 +92,12 @@ class LldbThrows(LldbMachine):
         numbers = [rule.number for rule in self._rules if _matches(rule, classes)]
         if not numbers:
             return False
-        self._thrown = {"type": classes[0] if classes else "exception", "rules": numbers, "is_panic": False}
+        self._thrown = {"type": classes[0] if classes else "exception", "rules": numbers}
         self._thrown["message"] = await self._said_of_itself(here, address, classes)
         return True
 
     async def _look_at_panic(self, thread_id: int) -> bool:
+        """Whether it is a new one."""
         here = (await self._stack(thread_id, 1))[0]["id"]
         payload, table = [int((await self._asked(here, f"(unsigned long)$arg{n}"))["result"]) for n in (1, 2)]
         words = struct.unpack("<6Q", await self._read(table, 48) or bytes(48))
@@ -102,7 +106,7 @@ class LldbThrows(LldbMachine):
             return False
         text = await panics.message(self._read, payload, methods)
         numbers = [rule.number for rule in self._panic_rules]
-        self._thrown = {"type": panics.TYPE, "message": text, "rules": numbers, "is_panic": True}
+        self._panics[thread_id] = {"type": panics.TYPE, "message": text, "rules": numbers}
         return True
 
     async def _lineage(self, info: int) -> list[str]:

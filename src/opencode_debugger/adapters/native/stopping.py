@@ -243,7 +243,7 @@ class Stopping(Looking):
         if self._is_throwing and granularity == "line":
             await self._marks.await_catch()
             kind = "continue"
-        elif self._is_panicking and granularity == "line":
+        elif self._is_panicking(thread_id) and granularity == "line":
             kind = "continue"
         await self._go(kind, thread_id, go, granularity)
 
@@ -252,8 +252,7 @@ class Stopping(Looking):
         """It stands in the C++ library, where a step would lose it: what follows is where the exception is caught."""
         return False
 
-    @property
-    def _is_panicking(self) -> bool:
+    def _is_panicking(self, thread_id: int) -> bool:
         """It stands where Rust leaves its functions: none of them returns, and a step would wait for that."""
         return False
 
