@@ -55,6 +55,9 @@ class Offered:
     more: frozenset[str] = frozenset()
     """what it offers besides, by other means than a method of its own"""
 
+    def held_by_another(self) -> str | None:
+        return None
+
     @property
     def capabilities(self) -> frozenset[str]:
         own = {what for what, method in METHODS.items() if getattr(type(self), method) is not getattr(Offered, method)}

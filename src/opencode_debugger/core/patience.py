@@ -1,4 +1,4 @@
-"""How long a call waits for the program: until its time is up, whoever called has gone, or a signal has stopped it."""
+"""How long a call waits for the program: until its time is up, its caller has gone, or something has halted it."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ of_this_call: ContextVar[Patience] = ContextVar("patience", default=UNENDING)
 
 
 def halt(adapter: Adapter | None) -> str | None:
-    """Says so if the program's process is stopped by a signal, so that no debugger gets an answer from it."""
-    pid = adapter.program_pid if adapter is not None else None
-    if pid is None or not is_stopped(pid):
+    """Says so if a signal or another debugger has halted the program, so that its own gets no answer from it."""
+    if adapter is None:
         return None
+    pid = adapter.program_pid
+    if pid is None or not is_stopped(pid):
+        return adapter.held_by_another()
     return f"The program's process {pid} is stopped by a signal (SIGSTOP): kill -CONT {pid} lets it go on"
 
 
@@ -50,5 +52,5 @@ def halted(why: str, operation: str) -> RelayError:
         "DEBUGPY_TIMEOUT",
         why,
         operation=operation,
-        suggestion="Send it SIGCONT and ask again, or end it: POST /api/v1/sessions/{id}/terminate",
+        suggestion="Let it go on and ask again, or end it: POST /api/v1/sessions/{id}/terminate",
     )

@@ -184,9 +184,16 @@ class DebugpyAdapter(Looking, Offered):
 
     def describe_target(self) -> dict[str, Any]:
         """What there is to know of a program that we attached to; of one on another machine, nothing."""
-        if self.pid is None or (self._stranger is None and ports.debugpy_port(self.pid) != self._port):
-            return {}
-        return target.describe(self.pid)
+        return target.describe(self.pid) if self.pid is not None and self._is_here(self.pid) else {}
+
+    def held_by_another(self) -> str | None:
+        holder = target.held_by(self.pid) if self.pid is not None else None
+        is_told = holder is not None and self.pid is not None and self._is_here(self.pid)
+        return f"The program's process {self.pid} is halted by {holder}" if is_told else None
+
+    def _is_here(self, pid: int) -> bool:
+        """On this machine: of a program that was attached to by its port, only that port tells."""
+        return self._port is None or ports.debugpy_port(pid) == self._port
 
     async def _configure(
         self,

@@ -89,6 +89,24 @@ def _state_problem(status: str, native: bool) -> Problem | None:
     return None
 
 
+def held_by(pid: int) -> str | None:
+    """The other debugger that has halted the process, all of it, and what lets it go on."""
+    try:
+        status = _read(f"/proc/{pid}/status")
+        tracer = int(_found(_TRACER, status) or 0)
+        if not tracer or _found(_STATE, status) != "t":
+            return None
+        tasks = (_read(f"/proc/{pid}/task/{task}/status") for task in os.listdir(f"/proc/{pid}/task"))
+        if any(_found(_STATE, task) != "t" for task in tasks):
+            return None
+    except OSError:
+        return None
+    session = marker_of(tracer)
+    if session is None:
+        return f"another debugger (process {tracer}): let it go on there"
+    return f"the debugger of session {session}: POST /api/v1/sessions/{session}/continue, or /detach, lets it go on"
+
+
 def _permission_problem(pid: int, status: str, native: bool) -> Problem | None:
     may_all = has_ptrace_capability()
     owner = int(_found(_UIDS, status) or 0)
