@@ -490,6 +490,32 @@ def with_notes_first(core: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_pointers_that_lead_back_are_circular(session: Session, build: Builder, adapter: str) -> None:
+    ring = build("ring")
+    session.break_at(ring.source, "known")
+    launch(session, ring, WAYS[adapter])
+
+    def inside(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        listed = session.get(f"/variables/{row['variables_reference']}")["variables"]
+        return {child["name"]: child for child in listed}
+
+    def circular(rows: dict[str, dict[str, Any]]) -> dict[str, int]:
+        return {name: row["variables_reference"] for name, row in rows.items() if row.get("circular")}
+
+    for whole in (row_of(session, "ann"), row_of(session, "who"), session.evaluate("*who")):
+        back = whole["variables_reference"]
+        first = inside(whole)
+        assert circular(first) == {"self": back}
+        assert circular(inside(first["next"])) == {"next": back, "self": first["next"]["variables_reference"]}
+        assert list(inside({"variables_reference": back})) == list(first)
+    ann = row_of(session, "ann")
+    child = inside(ann)["first_child"]
+    bob = inside(child)["self"]
+    assert circular(inside(child)) == {"next": ann["variables_reference"]}
+    assert circular(inside(bob)) == {"next": ann["variables_reference"], "self": bob["variables_reference"]}
+
+
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
 def test_long_texts_are_shown_as_far_as_asked_for_and_marked_where_they_are_cut(
     session: Session, build: Builder, adapter: str
 ) -> None:

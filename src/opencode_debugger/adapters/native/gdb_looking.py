@@ -21,7 +21,19 @@ from ..rows import (
     within,
 )
 from . import looks, panics
-from .looking import MOST_FRAMES, MOST_SEARCHED, RUNS_CODE, VALUES, Frame, Inside, Looking, backtrace, not_reached
+from .looking import (
+    MOST_FRAMES,
+    MOST_SEARCHED,
+    RUNS_CODE,
+    VALUES,
+    Frame,
+    Inside,
+    Looking,
+    Object,
+    Way,
+    backtrace,
+    not_reached,
+)
 from .names import short_name
 from .talking import said_of
 
@@ -78,11 +90,12 @@ class GdbLooking(Looking):
                 return []
             raise
 
-    def _made(self, answer: dict[str, Any], frame: int) -> Row:
+    def _made(self, answer: dict[str, Any], frame: int, way: Way | None = None) -> Row:
         named, indexed = answer.get("named", 0), answer.get("indexed", 0)
-        reference = answer["reference"] and self._inside.add(Inside(answer["reference"], frame, named, indexed))
-        made = row(answer["name"], answer["value"], answer["type"], reference, named, indexed)
-        return made | {name: answer[name] for name in ("length", "truncated") if name in answer}
+        made = row(answer["name"], answer["value"], answer["type"], 0, named, indexed)
+        made |= {name: answer[name] for name in ("length", "truncated") if name in answer}
+        what = Object(**answer["object"]) if answer.get("object") else None
+        return self._expandable(made, Inside(answer["reference"], frame, named, indexed, way=dict(way or {})), what)
 
     async def threads(self) -> list[dict[str, Any]]:
         rows = [
@@ -117,7 +130,8 @@ class GdbLooking(Looking):
         if answer.get("missing"):
             return {"missing": True}
         _require_reached(answer)
-        rows, total = [self._made(each, inside.frame) for each in answer["rows"]], 0 if left_out else answer["total"]
+        rows = [self._made(each, inside.frame, inside.way) for each in answer["rows"]]
+        total = 0 if left_out else answer["total"]
         if page.get("name"):
             rows = [made for made in rows if page["name"].lower() in made["name"].lower()]
             rows, total = rows[start : start + count], len(rows)

@@ -12,7 +12,7 @@ from ...errors import RelayError
 from ..base import Frames
 from ..rows import Row, clipped, has_failed, shortened
 from . import looks
-from .looking import ERROR_LIMIT, MOST_SEARCHED, RUNS_CODE, Frame, Inside, Looking
+from .looking import ERROR_LIMIT, MOST_SEARCHED, RUNS_CODE, Frame, Inside, Looking, Object, Way
 from .talking import GRACE
 
 LOCALS = 1
@@ -45,6 +45,10 @@ NAMELESS = "<null>"
 """What lldb-dap calls parameters without a name."""
 ADDRESSED = re.compile(r"^0x[0-9a-f]+ (?=.)")
 ADDRESS_ONLY = re.compile(r"0x[0-9a-f]+")
+ADDRESS_FIRST = re.compile(r"0x[0-9a-f]+\b")
+LEADING = re.compile(r"(.*?) ?(?:\*|&&?)(?: ?const)?")
+"""The type of a pointer or reference, with that of what it leads to."""
+QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|class) ")
 SIZE = re.compile(r"size=\d+")
 COUNTED = re.compile(r"^[^(]*?\[(\d+)\]|size=(\d+)$")
 """How many elements an array has, by its type, and a container, by what lldb tells of it."""
@@ -86,8 +90,16 @@ class LldbLooking(Looking):
     def _choose(self, frame: int) -> None:
         self._require_talk().send("scopes", {"frameId": self._frame(frame).id})
 
-    def _row(self, variable: dict[str, Any], frame: int, value: str = "value") -> Row:
+    def _row(
+        self,
+        variable: dict[str, Any],
+        frame: int,
+        value: str = "value",
+        way: Way | None = None,
+        what: Object | None = None,
+    ) -> Row:
         """A reference is what it refers to, not where that is; behind a null pointer there is nothing."""
+        what = _led_to(variable.get("type") or "", variable.get(value) or "")
         if (variable.get("type") or "").endswith(("&", "*") if self._is_rust else "&"):
             variable = {**variable, value: ADDRESSED.sub("", variable.get(value) or "")}
         if NULL.fullmatch(variable.get(value) or ""):
@@ -95,9 +107,21 @@ class LldbLooking(Looking):
         if "indexedVariables" not in variable:  # not told of what was evaluated: all of it would be fetched at once
             found = COUNTED.match(variable.get("type") or "") or COUNTED.match(variable.get(value) or "")
             variable = {**variable, "indexedVariables": int(found[1] or found[2]) if found else 0}
-        made = super()._row(variable, frame, value)
+        made = super()._row(variable, frame, value, way, what)
         told = variable.get(value) or ""  # of a std::string that is cut it says nothing
         return made | {"truncated": True} if told.endswith(CUT) or len(told) > LONGEST_TEXT else made
+
+    async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
+        """Of a structure lldb-dap does not tell where it is; what leads back to it is known by that."""
+        inside = self._inside.get(reference)
+        if inside is not None and inside.path and reference not in inside.way.values():
+            place = self._frame(inside.frame)
+            pointer = inside.path[1:] if inside.path.startswith("*") else f"&{inside.path}"
+            found = await self._asked_for(inside.frame, place, pointer, ERROR_LIMIT, self._timeout, "hover")
+            what = _led_to(found.get("type") or "", found.get("result") or "")
+            if what is not None:
+                inside.way[what] = reference
+        return await super().children(frame, reference, page)
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         if inside.reference <= SCOPES:
@@ -332,6 +356,14 @@ class LldbLooking(Looking):
         if WILD in description:
             return int(signal.Signals[found[1]]), ""
         return int(signal.Signals[found[1]]), address[1] if address else None
+
+
+def _led_to(kind: str, value: str) -> Object | None:
+    """By a pointer or reference."""
+    leads, address = LEADING.fullmatch(kind), ADDRESS_FIRST.match(value)
+    if leads is None or address is None:
+        return None
+    return Object(int(address[0], 16), QUALIFIERS.sub("", leads[1]), is_led_to=True)
 
 
 def _is_closed(kind: str | None, value: str | None) -> bool:

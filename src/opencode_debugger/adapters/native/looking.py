@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import RelayError
@@ -71,6 +71,19 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Object:
+    """What is shown, by its place in memory and its type: of a pointer or a C++ reference, what it leads to."""
+
+    address: int
+    type: str
+    is_led_to: bool = field(default=False, compare=False)
+
+
+Way = dict[Object, int]
+"""Objects through which something was reached, each with the number of what is inside of it."""
+
+
+@dataclass(frozen=True)
 class Inside:
     """What is under a reference: the debugger's reference, of what is in a frame."""
 
@@ -79,6 +92,9 @@ class Inside:
     named: int = 0
     indexed: int = 0
     scope: str | None = None
+    way: Way = field(default_factory=dict)
+    path: str | None = None
+    """the expression for it, where its place in memory is still to be asked for"""
 
 
 class Looking(Talking, FilesOnly):
@@ -228,16 +244,36 @@ class Looking(Talking, FilesOnly):
             "expensive": bool(scope.get("expensive")),
         }
 
-    def _row(self, variable: dict[str, Any], frame: int, value: str = "value") -> Row:
-        reference, named = variable.get("variablesReference") or 0, variable.get("namedVariables") or 0
-        indexed = variable.get("indexedVariables") or 0
-        number = self._inside.add(Inside(reference, frame, named, indexed)) if reference else 0
-        return row(variable.get("name", ""), variable.get(value), variable.get("type"), number, named, indexed)
+    def _row(
+        self,
+        variable: dict[str, Any],
+        frame: int,
+        value: str = "value",
+        way: Way | None = None,
+        what: Object | None = None,
+    ) -> Row:
+        named, indexed = variable.get("namedVariables") or 0, variable.get("indexedVariables") or 0
+        made = row(variable.get("name", ""), variable.get(value), variable.get("type"), 0, named, indexed)
+        path = variable.get("evaluateName") if what is None and not indexed else None
+        reference = variable.get("variablesReference") or 0
+        return self._expandable(made, Inside(reference, frame, named, indexed, way=dict(way or {}), path=path), what)
+
+    def _expandable(self, made: Row, inside: Inside, what: Object | None) -> Row:
+        """`made` with a number for what is inside of it: that of the object itself, if it was reached through it."""
+        if not inside.reference:
+            return made
+        made["expandable"] = True
+        if what is not None and what.is_led_to and what in inside.way:
+            return {**made, "variables_reference": inside.way[what], "circular": True}
+        made["variables_reference"] = number = self._inside.add(inside)
+        if what is not None:
+            inside.way[what] = number
+        return made
 
     async def _variables(self, inside: Inside, start: int = 0, count: int = 0) -> list[Row]:
         arguments = {"variablesReference": inside.reference, "start": start, "count": count}
         body = await self._request("variables", arguments)
-        return [self._row(variable, inside.frame) for variable in body["variables"]]
+        return [self._row(variable, inside.frame, way=inside.way) for variable in body["variables"]]
 
     async def children(self, frame: int, reference: int, page: dict[str, Any]) -> dict[str, Any]:
         inside = self._inside.get(reference)
@@ -327,7 +363,7 @@ class Looking(Talking, FilesOnly):
             body = await self._contained("evaluate", arguments, timeout)
         except RelayError as error:
             return self._failed(error, text)
-        return as_result(shortened(self._row(body, frame, "result"), limit))
+        return as_result(shortened(self._row({"evaluateName": text, **body}, frame, "result"), limit))
 
     async def _command(self, place: Frame, text: str, limit: int, timeout: float) -> dict[str, Any]:
         """A command of the debugger's own; what it prints is the result."""

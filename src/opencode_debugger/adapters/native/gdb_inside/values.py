@@ -101,6 +101,7 @@ def row(name: str, value: Any, limit: int = 2000) -> Json:
         named, indexed = counts(value)
         if named or indexed:
             made.update(reference=REFERENCES.add(Reference(value)), named=named, indexed=indexed)
+            made["object"] = _object(value)
         if indexed:
             made["length"] = indexed
     except Exception:
@@ -121,6 +122,20 @@ def _plain(value: Any) -> Any:
     if value.type.strip_typedefs().code in REFERRING:
         return value.referenced_value()
     return value
+
+
+def _object(value: Any) -> Json | None:
+    """What is shown, by its place in memory and its type; of a pointer or reference, what it leads to."""
+    leads = value.type.strip_typedefs().code in (gdb.TYPE_CODE_PTR, *REFERRING)
+    value = _plain(value)
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_PTR:
+        address, kind = value, kind.target().strip_typedefs()
+    else:
+        address = value.address
+    if address is None:
+        return None
+    return {"address": int(address), "type": str(kind.unqualified()), "is_led_to": leads}
 
 
 def _actual(value: Any) -> Any:
