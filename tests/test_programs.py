@@ -301,6 +301,16 @@ def test_a_session_whose_program_has_ended_launches_another(session: Session, pr
     (tmp_path / "wrong.py").write_text("x = = 1\n")
     refusal(400, "LAUNCH_SYNTAX_ERROR", session.launch, tmp_path / "wrong.py")
     assert (session.get()["status"], session.get()["exit_code"]) == ("terminated", 3)
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"\x7fELF" + b"\xff" * 100)
+    before = session.get()
+    refusal(400, "LAUNCH_FAILED", session.launch, program=str(foreign), stop_on_entry=True)
+    after = session.get()
+    assert {name for name in before if before[name] != after[name]} <= {"expires_at"}
+    at = {"file": str(second), "line": 1, "condition": "x =="}
+    refusal(400, "BREAKPOINT_INVALID_CONDITION", session.post, "/breakpoints", at)
+    assert session.post("/restart", {"wait": 60})["status"] == "paused"
+    assert session.resume()["exit_code"] == 3
     stop = session.launch(second)
     assert (stop["hit_breakpoint_ids"], stop["previous"]["exit_code"]) == ([kept["id"]], 3)
     assert session.get()["program"]["script"] == str(second)

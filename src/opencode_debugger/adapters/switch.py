@@ -55,7 +55,7 @@ class Switch:
         self.current = self._made[first]
 
     def use(self, name: str) -> None:
-        self.current = self._made_for(name)
+        self.current = self.made_for(name)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.current, name)
@@ -77,9 +77,9 @@ class Switch:
     def _teller(self, path: str) -> Adapter:
         """Who speaks the EZ protocol may have any language, but those of others are better known to them."""
         is_theirs = is_ez(path) or (self.current.name == "ez" and not path.endswith((".py", ".pyw")))
-        return cast(Adapter, self._made_for("ez" if is_theirs else "debugpy"))
+        return cast(Adapter, self.made_for("ez" if is_theirs else "debugpy"))
 
-    def _made_for(self, name: str) -> Debugger:
+    def made_for(self, name: str) -> Debugger:
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]

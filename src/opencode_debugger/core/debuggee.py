@@ -371,8 +371,10 @@ class Debuggee:
         self._forget_stops()
         self._early_end = None
         self._forget_places()
-        self.state, self.adapter, self._runs, self._seen, self._serial = State.CREATED, None, [], 0, 0
-        if previous is not None:
+        self._runs, self._seen, self._serial = [], 0, 0
+        if previous is None:
+            self.state, self.adapter = State.CREATED, None
+        else:
             self.state, self.end = State.TERMINATED, previous
             self.run.finish(previous)
 

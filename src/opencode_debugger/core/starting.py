@@ -6,9 +6,10 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from ..adapters.base import Adapter, Arrival, AttachSpec, LaunchSpec
+from ..adapters.base import Adapter, Arrival, AttachSpec, Debugger, LaunchSpec
 from ..adapters.switch import Switch
 from ..errors import RelayError
 from ..files import find_executable
@@ -37,6 +38,18 @@ WAITS_FOR_CLIENT = (
 )
 SETTLE = 0.5
 """A program that stops at once is seen stopped even by a client that does not ask to wait: many look right away."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a launch or attach that comes to nothing puts back."""
+
+    debugger: Debugger
+    stop_scope: str
+    started_at: float | None
+    ended_at: float | None
+    end: End | None
+    """how the program before has ended, if there was one"""
 
 
 class Starting:
@@ -78,19 +91,18 @@ class Starting:
         spec, stop_on_exception = self._understand(**wishes)
         async with self._restarting:
             self._debuggee.require("launch")
-            previous = self._debuggee.end
+            before, previous = self._before(), self._debuggee.end
             run = await self._begin_launch(previous)
         self.learn(spec.cwd)
         if spec.kind == "file":
             self.learn(os.path.dirname(spec.target))
-        self._debuggee.stop_scope = spec.stop_scope
-        self._switch.use(_adapter_of(spec))
+        self._use_debugger_of(spec)
         try:
             await self._adapter.check_launch(spec)
             await self._judge_lines(spec)
             await self._start(spec, stop_on_exception)
         except BaseException as error:
-            await self._undo(error, previous)
+            await self._undo(error, before)
             raise
         self.attached = False
         answer = await self._launch_answer(spec, run, wait, fields, budget)
@@ -111,6 +123,10 @@ class Starting:
     ) -> tuple[LaunchSpec, bool | str | None]:
         return launch_spec(self._config, **wishes), stop_on_exception
 
+    def _use_debugger_of(self, spec: LaunchSpec) -> None:
+        self._debuggee.stop_scope = spec.stop_scope
+        self._switch.use(_adapter_of(spec))
+
     async def _judge_lines(self, spec: LaunchSpec) -> None:
         """Look for breakpoints in the files as they are now, with the interpreter that is to run: what a document or a
         folder names is not run before a launch."""
@@ -121,8 +137,7 @@ class Starting:
     async def _start(self, spec: LaunchSpec, stop_on_exception: bool | str | None) -> None:
         await self._placement.verify_pending()
         self.started_at = time.monotonic()
-        self._just_my_code, self._project = spec.just_my_code, spec.project
-        self.debugs_children = spec.debug_subprocesses
+        self._just_my_code, self.debugs_children = spec.just_my_code, spec.debug_subprocesses
         async with self._placement.changing:
             self._debuggee.adapter = self._adapter
             self._placement.begin()
@@ -136,6 +151,7 @@ class Starting:
     ) -> dict[str, Any]:
         key = {"file": "script", "command": "program"}.get(spec.kind, spec.kind)
         self.program = {key: spec.target, "args": spec.args, "cwd": spec.cwd, "env": spec.env}
+        self._project = spec.project
         if spec.interpreter_reason:
             interpreter = find_executable(spec.interpreter) or spec.interpreter
             self.program |= {"interpreter": interpreter, "interpreter_reason": spec.interpreter_reason}
@@ -182,11 +198,13 @@ class Starting:
             previous = self._debuggee.end
             assert previous is not None
             await self._placement.look_again()
+            before = self._before()
             run = self._debuggee.begin_again(previous)
+            self._use_debugger_of(spec)
             try:
                 await self._start(spec, stop_on_exception)
             except BaseException as error:
-                await self._undo(error, previous)
+                await self._undo(error, before)
                 raise
         answer = await self._launch_answer(spec, run, wait, fields, budget)
         return {**answer, "restarted": True, "previous": previous.summary()}
@@ -205,7 +223,7 @@ class Starting:
 
     async def _check_again(self, spec: LaunchSpec) -> None:
         try:
-            await self._adapter.check_launch(spec)
+            await self._switch.made_for(_adapter_of(spec)).check_launch(spec)
         except RelayError as error:
             state = self._debuggee.state
             error.details["current_state"] = str(state)
@@ -240,6 +258,7 @@ class Starting:
             server=debugger,
             program=find_native(program, self._config.project_root or os.getcwd()) if program else None,
         )
+        before = self._before()
         self._switch.use(adapter_for_attach(adapter or self._config.adapter, debugger, pid, self._config.limits))
         run = self._debuggee.begin_run(State.LAUNCHING)
         self._debuggee.stop_scope = scope
@@ -254,7 +273,7 @@ class Starting:
                 await self.tunnel.open()
                 self._debuggee.started()
         except BaseException as error:
-            await self._undo(error)
+            await self._undo(error, before)
             raise
         self.attached = True
         where = {"host": spec.host, "port": port} if port is not None else {}
@@ -283,13 +302,19 @@ class Starting:
         """The process has replaced its program, by exec."""
         self.program = {**(self.program or {}), **program}
 
-    async def _undo(self, error: BaseException, previous: End | None = None) -> None:
+    def _before(self) -> Before:
+        debuggee = self._debuggee
+        return Before(self._switch.current, debuggee.stop_scope, self.started_at, debuggee.ended_at, debuggee.end)
+
+    async def _undo(self, error: BaseException, before: Before) -> None:
         """Back to where it was before, so that a corrected launch can follow."""
         self.tunnel.close()
         await self._adapter.end(0)
-        self._debuggee.reset(previous)
+        self._switch.current = before.debugger
+        self._debuggee.reset(before.end)
+        self._debuggee.stop_scope, self._debuggee.ended_at = before.stop_scope, before.ended_at
         self._placement.exceptions.forget_launch()
-        self.started_at = None
+        self.started_at = before.started_at
         if isinstance(error, RelayError) and error.code == "LAUNCH_FAILED":
             log = self._debuggee.log
             _, entries, _ = log.output_since(max(0, log.output_end - LAST_WORDS), LAST_WORDS)
