@@ -243,14 +243,31 @@ def test_each_kind_of_program_is_told_apart(tmp_path: Path) -> None:
 def test_what_cannot_be_started_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"\0\1\2")
     (tmp_path / "not-marked").write_text("#!/bin/sh\n")
+    first_lines = {
+        "lost": b"#! /no/such/shell -e",
+        "kept": b"#!./data",
+        "windows": b"#!/bin/sh\r",
+        "nobody": b"#! ",
+        "here": b"#!./shell\t-e",
+    }
+    for name, line in first_lines.items():
+        (tmp_path / name).write_bytes(line + b"\nexit\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "shell").symlink_to("/bin/sh")
+    assert found("./here", folder=tmp_path).command == [str(tmp_path / "here")]
     for name, code, said in (
         ("data", "INVALID_PARAMETER", "neither a native executable"),
         ("not-marked", "INVALID_PARAMETER", "is not executable"),
+        ("/proc/self/mem", "INVALID_PARAMETER", "cannot be read"),
+        ("./lost", "INVALID_PARAMETER", "names '/no/such/shell', which does not exist"),
+        ("./kept", "INVALID_PARAMETER", "names './data', which is not executable"),
+        ("./windows", "INVALID_PARAMETER", r"names '/bin/sh\r', which does not exist"),
+        ("./nobody", "INVALID_PARAMETER", "names no interpreter"),
         ("no_such_command", "LAUNCH_SCRIPT_NOT_FOUND", "does not exist"),
     ):
         with pytest.raises(RelayError) as error:
             found(name, folder=tmp_path)
-        assert (error.value.code, said in error.value.message) == (code, True)
+        assert (error.value.code, said in error.value.message) == (code, True), error.value.message
         assert error.value.details["suggestion"]
 
 
@@ -303,8 +320,12 @@ def test_a_session_whose_program_has_ended_launches_another(session: Session, pr
     assert (session.get()["status"], session.get()["exit_code"]) == ("terminated", 3)
     foreign = tmp_path / "foreign"
     foreign.write_bytes(b"\x7fELF" + b"\xff" * 100)
+    foreign.chmod(0o755)
     before = session.get()
     refusal(400, "LAUNCH_FAILED", session.launch, program=str(foreign), stop_on_entry=True)
+    by_name = {"program": "foreign", "env": {"PATH": str(tmp_path)}}
+    assert "Exec format error" in refusal(400, "LAUNCH_FAILED", session.launch, **by_name).message
+    assert "too long" in refusal(400, "LAUNCH_FAILED", session.launch, second, args=["é" * 100_000]).message
     after = session.get()
     assert {name for name in before if before[name] != after[name]} <= {"expires_at"}
     at = {"file": str(second), "line": 1, "condition": "x =="}

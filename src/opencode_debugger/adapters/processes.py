@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import glob
 import os
 import signal
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from ..errors import RelayError
 from .stdin import Stdin
 
 MARKER = "OPENCODE_DEBUG_SESSION"
@@ -31,6 +33,20 @@ DYING = 5.0
 """Seconds for the kernel to end a process that was killed."""
 TURN = 1024 * 1024
 """Bytes of output taken in one turn of the loop, so that a flood leaves room for requests."""
+
+LACKING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC})
+"""What this machine is short of when a program cannot be started, whatever the launch says."""
+
+
+def not_started(error: OSError | ValueError) -> RelayError:
+    number = error.errno if isinstance(error, OSError) else None
+    message = f"The program could not be started: {error}"
+    if number in LACKING:
+        return RelayError("LAUNCH_FAILED", message)
+    advice = "Give a program that this machine can execute, and an existing cwd"
+    if number == errno.E2BIG:
+        advice = "Give less in args and env, or a file or stdin_inputs that the program reads instead"
+    return RelayError("LAUNCH_FAILED", message, status=400, suggestion=advice)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def launch_spec(
         wants_native = adapter in NATIVE or bool(debugger or core or tunnel_only)
         found = find_program(program, args, folder, search, wants_native, debug_subprocesses)
     elif script is not None:
-        found = _of_script(_find_script(script, folder), args, adapter)
+        found = _of_script(_find_script(script, folder), args, folder, adapter)
     elif module is not None:
         found = Found("module", module, args)
     else:
@@ -115,12 +115,12 @@ def launch_spec(
     return spec
 
 
-def _of_script(path: str, args: list[str], adapter: str | None) -> Found:
+def _of_script(path: str, args: list[str], folder: str, adapter: str | None) -> Found:
     """Python runs it, unless its first line names something else."""
     if is_native(path):
         return Found("program", path, args)
     if adapter is None and not path.endswith(PYTHON_FILES):
-        found = of_script(path, args, os.environ.get("PATH", ""))
+        found = of_script(path, args, folder, os.environ.get("PATH", ""), "script")
         if found is not None and found.kind == "command":
             return found
     return Found("file", path, args)

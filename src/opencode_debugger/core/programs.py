@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 
 from ..adapters.ez.source import is_ez
@@ -79,10 +80,10 @@ def find_program(
         return Found("file", path, args)
     if is_native(path):
         return _native(path, args, folder, os.sep not in program, wants_native, wants_children)
-    return of_script(path, args, search) or _python(path, args) or _command(program, path, args)
+    return of_script(path, args, folder, search) or _python(path, args) or _command("program", path, args, folder)
 
 
-def of_script(path: str, args: list[str], search: str) -> Found | None:
+def of_script(path: str, args: list[str], folder: str, search: str, parameter: str = "program") -> Found | None:
     """By what it names itself to be run by, if it does."""
     from ..adapters.debugpy.inside.commands import is_python, script_interpreter
 
@@ -92,7 +93,7 @@ def of_script(path: str, args: list[str], search: str) -> Found | None:
         return None
     if is_python(interpreter):
         return Found("file", path, args, [], interpreter, options, f"the first line of {path}")
-    return _command(path, path, args)
+    return _command(parameter, path, args, folder)
 
 
 def _python(path: str, args: list[str]) -> Found | None:
@@ -119,13 +120,39 @@ def _native(
     return native
 
 
-def _command(program: str, path: str, args: list[str]) -> Found:
-    with open(path, "rb") as file:
-        head = file.read(HEAD)
+def _command(parameter: str, path: str, args: list[str], folder: str) -> Found:
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise invalid_parameter(parameter, path, message, "Give a program that can be read and executed") from error
     if b"\0" in head:
         message = f"{path} is neither a native executable (an ELF file) nor a script"
-        raise invalid_parameter("program", program, message, "Launch Python files with `script`")
+        raise invalid_parameter(parameter, path, message, "Launch Python files with `script`")
     if not os.access(path, os.X_OK):
         advice = f'chmod +x {path}, or launch {{"program": "sh", "args": ["{path}"]}}'
-        raise invalid_parameter("program", program, f"{path} is not executable", advice)
-    return Found("command", path, args, [path] if head.startswith(b"#!") else [SHELL, path])
+        raise invalid_parameter(parameter, path, f"{path} is not executable", advice)
+    if not head.startswith(b"#!"):
+        return Found("command", path, args, [SHELL, path])
+    _check_first_line(parameter, path, head, folder)
+    return Found("command", path, args, [path])
+
+
+def _check_first_line(parameter: str, path: str, head: bytes, folder: str) -> None:
+    """Refuse a script whose interpreter the system would not start: it says only that there is no such file."""
+    first = head[2:].partition(b"\n")[0].strip(b" \t")
+    interpreter = os.fsdecode(re.split(rb"[ \t]", first)[0])
+    file = os.path.join(folder, interpreter)
+    advice = f"Correct that line, or launch the interpreter as `program` with {path} in `args`"
+    if not interpreter:
+        what = "names no interpreter"
+    elif os.path.isfile(file):
+        if os.access(file, os.X_OK):
+            return
+        what, advice = f"names {interpreter!r}, which is not executable", f"chmod +x {interpreter}, or c{advice[1:]}"
+    else:
+        what = f"names {interpreter!r}, which {'is a directory' if os.path.isdir(file) else 'does not exist'}"
+        if interpreter.endswith("\r"):
+            advice = f"Its lines end as on Windows: sed -i 's/\\r$//' {path}"
+    raise invalid_parameter(parameter, path, f"The first line of {path} {what}", advice)

@@ -26,7 +26,7 @@ from ..base import (
 )
 from ..conversation import Conversation
 from ..offered import Offered
-from ..processes import ExitStatus, Program, end_others
+from ..processes import ExitStatus, Program, end_others, not_started
 from ..stdin import Stdin
 from ..watched import Watched
 from . import attach as attaching
@@ -146,7 +146,7 @@ class DebugpyAdapter(Looking, Offered):
         try:
             program = Program(argv, spec.cwd, environment, self._listener.on_output, self._exited)
         except (OSError, ValueError) as error:
-            raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
+            raise not_started(error) from error
         self._program, self.pid = program, program.pid
         program.is_outlived = self._is_outlived
         self._listener.on_process(program.pid)

@@ -17,7 +17,7 @@ from ..debugpy import interpreter as interpreters
 from ..debugpy.callback import CallBack
 from ..debugpy.launch import INSIDE, LAUNCH, LAUNCHER, connection, debugpy_folder
 from ..environment import program_environment
-from ..processes import ExitStatus, Program, end_others
+from ..processes import ExitStatus, Program, end_others, not_started
 from ..stdin import Stdin
 from . import strangers
 from .adapter import PassedOn
@@ -60,7 +60,7 @@ class PythonPassedOn(PassedOn):
                     self._exited,
                 )
             except (OSError, ValueError) as error:
-                raise RelayError("LAUNCH_FAILED", f"The program could not be started: {error}") from error
+                raise not_started(error) from error
             self.pid = program.pid
             self._listener.on_process(program.pid)
             with contextlib.suppress(RelayError):
