@@ -194,13 +194,26 @@ def test_a_session_whose_process_died_cannot_be_cloned(relay: Relay, api: Api) -
             assert error.details["current_state"] == "failed"
 
 
-def test_a_clone_needs_a_place(tmp_path: Path) -> None:
+def test_a_clone_and_a_program_that_is_launched_again_need_a_place(
+    tmp_path: Path, program: Callable[..., Path]
+) -> None:
+    short, long = program("print(1)"), program("input()", "long.py")
     relay = Relay(tmp_path / "data", max_sessions=1).start()
     with Api(relay.base_url) as api:
         session = api.session()
         refusal(429, "SESSION_LIMIT_REACHED", session.post, "/clone")
         refusal(429, "SESSION_LIMIT_REACHED", api.post, "/sessions/import", session.get("/export"))
         assert api.get("/sessions")["total"] == 1
+        assert session.launch(short)["status"] == "terminated"
+        other = api.session()
+        assert other.launch(long)["status"] == "running"
+        for again in ({"script": str(short)}, None):
+            refusal(429, "SESSION_LIMIT_REACHED", session.post, "/launch", again)
+        error = refusal(429, "SESSION_LIMIT_REACHED", session.post, "/restart")
+        assert error.details["active_sessions"] == 1 and session.get("")["status"] == "terminated"
+        assert other.post("/restart")["status"] == "running"  # it has the place
+        other.post("/terminate")
+        assert session.post("/restart", {"wait": 20})["status"] == "terminated"
     assert relay.stop() == 0
 
 

@@ -32,6 +32,8 @@ from .sessions import ENDING, Sessions
 OCCUPYING = frozenset(State) - ENDED
 """States in which a session takes one of the places."""
 LOOKS = frozenset({"info", "status"})
+STARTS = frozenset({"launch", "restart"})
+"""What brings a session whose program has ended to life again."""
 COLLECT = 2.0
 TARGET = ("pid", "host", "port", "connect_timeout", "debugger", "program")
 """Options of a new session that say what to attach to."""
@@ -45,6 +47,8 @@ class Relay:
         self._spares = Spares(self._folder, settings.spare_runners)
         self._counting = asyncio.Lock()
         self._being_created = 0
+        self._being_started: list[str] = []
+        """sessions that are about to have a program: they have their place already"""
         self._started = time.monotonic()
         self._lock = FolderLock(settings.data_dir)
         self.profiles = Profiles(ProfileStore(settings.profiles_dir), self.call, self._root_of)
@@ -185,12 +189,26 @@ class Relay:
         finally:
             self._being_created -= 1
 
-    async def _check_limit(self) -> None:
-        held = [session for session in self._sessions.there() if not session.is_child]
-        if len(held) + self._being_created < self._settings.max_sessions:
+    @contextlib.asynccontextmanager
+    async def _place_of(self, held: Held) -> AsyncIterator[None]:
+        """The place of a session that starts a program: one that has ended has lost the place it had."""
+        async with self._counting:
+            await self._check_limit(held)
+            self._being_started.append(held.session_id)
+        try:
+            yield
+        finally:
+            self._being_started.remove(held.session_id)
+
+    async def _check_limit(self, starting: Held | None = None) -> None:
+        """Whether there is a place for one more session, or for the one that starts a program."""
+        others = [session for session in self._sessions.there() if not session.is_child and session is not starting]
+        if len(others) + self._being_created < self._settings.max_sessions:
             return
-        summaries = await asyncio.gather(*(session.summary() for session in held))
-        live = sum(summary["status"] in OCCUPYING for summary in summaries) + self._being_created
+        if starting is not None and await self._is_occupying(starting):
+            return
+        occupying = await asyncio.gather(*map(self._is_occupying, others))
+        live = sum(occupying) + self._being_created
         if live >= self._settings.max_sessions:
             raise RelayError(
                 "SESSION_LIMIT_REACHED",
@@ -199,6 +217,9 @@ class Relay:
                 active_sessions=live,
             )
 
+    async def _is_occupying(self, session: Held) -> bool:
+        return session.session_id in self._being_started or (await session.summary())["status"] in OCCUPYING
+
     # Sessions are asked and ended.
 
     async def call(self, session_id: str, operation: str, params: dict[str, Any]) -> bytes:
@@ -206,11 +227,17 @@ class Relay:
         if held.is_lost:
             await held.cleared()
             return held.call_lost(operation)
+        if operation in STARTS and not held.is_child:
+            async with self._place_of(held):
+                return await self._ask(held, operation, params)
+        return await self._ask(held, operation, params)
+
+    async def _ask(self, held: Held, operation: str, params: dict[str, Any]) -> bytes:
         try:
             answer = await held.handle.call(operation, params)
         except RelayError as error:
             if held.handle.is_ending:
-                self._sessions.find(session_id)  # it has expired in the meantime: say that
+                self._sessions.find(held.session_id)  # it has expired in the meantime: say that
             await held.cleared()
             if operation in LOOKS and error.code == "DEBUGPY_ERROR":
                 return held.call_lost(operation)  # its runner has just died
