@@ -426,6 +426,38 @@ def test_a_child_that_is_debugged_outlives_the_program(session: Session, program
     gone(sleeper)
 
 
+@pytest.mark.parametrize("how", ["shell", "python"])
+def test_with_a_program_that_is_let_go_its_children_go(session: Session, program: Write, how: str) -> None:
+    child_path = program(
+        """
+        import os, sys, time
+        print("child", sys.argv[1], flush=True)  # @child
+        while not os.path.exists(sys.argv[2]):
+            time.sleep(0.01)
+        """,
+        "child.py",
+    )
+    over = child_path.parent / "over"
+    commands = "".join(f"{sys.executable} {child_path} {number} {over}\n" for number in (1, 2, 3))
+    path = program(f"#!/bin/sh\n{commands}exit 5\n", "start.sh")
+    path.chmod(0o700)
+    by_python = program(f"import os, sys\nos.system({commands!r})\nsys.exit(5)\n", "start.py")
+    session.break_at(child_path, "child")
+    launched = {"program": str(path)} if how == "shell" else {"script": by_python}
+    (id,) = session.launch(**launched, debug_subprocesses=True)["paused_children"]
+    child = Session(session.api, id)
+    answer = session.post("/detach")
+    assert (answer["detached"], answer["children_let_go"]) == (True, [id])
+    session.wait_for_output("child 1\n")
+    assert child.get()["reason"] == "detached"
+    deleted = child.delete()
+    assert deleted["detached"] and runs(deleted["pid"])
+    over.touch()
+    wait_until(lambda: session.get()["exit_code"] == 5)  # those that it started later ran freely
+    assert session.output() == "child 1\nchild 2\nchild 3\n"
+    assert session.get()["children"] == []
+
+
 def test_a_process_that_replaces_itself_is_followed(session: Session, program: Write) -> None:
     child = program(CHILD, "child.py")
     path = program("import os, sys\nos.execv(sys.executable, [sys.executable, sys.argv[1], '4'])\n")

@@ -102,6 +102,14 @@ def test_with_the_program_its_family_ends(session: Session, program: Native) -> 
     assert session.get("/report", wait=30)["exit_code"] == 256 - 15
 
 
+def test_with_a_program_that_is_let_go_its_children_go(session: Session, program: Native) -> None:
+    (child_id,) = debugged(session, program)["paused_children"]
+    assert session.post("/detach")["children_let_go"] == [child_id]
+    wait_until(lambda: session.get()["exit_code"] == 0)  # neither the child nor one that came later held it up
+    assert [each["session_id"] for each in session.get()["children"]] == [child_id]
+    assert output(session).startswith("fork 8\n") and output(session).endswith("itself 2\n")
+
+
 def test_a_child_that_never_becomes_a_program_is_told(session: Session, program: Native) -> None:
     assert debugged(session, program, "missing")["exit_code"] == 127
     told = wait_until(lambda: spawned(session))

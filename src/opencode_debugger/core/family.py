@@ -17,8 +17,8 @@ from ..adapters.processes import parent_pid
 from ..adapters.watched import Watched
 from ..errors import RelayError
 from .missed import FREE, HANDED_DOWN
-from .state import ENDED, State
-from .stops import Stop
+from .state import ENDED, LIVE, State
+from .stops import DETACHED, Stop
 
 if TYPE_CHECKING:
     from .session import Session
@@ -147,7 +147,10 @@ class Family:
             watched.close()
 
     def _arrived(self, arrival: Arrival) -> None:
-        self._later(self._welcome(arrival))
+        if _was_let_go(self.root):
+            arrival.let_go()  # it was on its way already
+        else:
+            self._later(self._welcome(arrival))
 
     def _later(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -301,6 +304,22 @@ class Family:
         child.placement.close()
         self.on_change("child_gone", {"session_id": child.id})
 
+    async def let_go_below(self, session: Session) -> list[str]:
+        """The processes below one that was let go; the sessions of those that run on freely now."""
+        if session is self.root and _was_let_go(session):
+            await self._stop_welcoming()
+        below = [child for id, child in self.members.items() if child.state in LIVE and self._descends(id, session)]
+        await asyncio.gather(*(child.ending.detach() for child in below), return_exceptions=True)
+        return [child.id for child in below if _was_let_go(child)]
+
+    async def _stop_welcoming(self) -> None:
+        """Those who have come so far are let go."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=HANDSHAKE)
+
     async def end(self, session_id: str | None, reason: str, **options: Any) -> dict[str, Any]:
         """Of one child only its process; of the program everything."""
         session = self.find(session_id)
@@ -318,6 +337,10 @@ class Family:
                 if member is not self.root:
                     member.placement.close()
                     member.debuggee.ending = reason
+
+
+def _was_let_go(session: Session) -> bool:
+    return session.debuggee.end is not None and session.debuggee.end.reason == DETACHED
 
 
 def _has_hits(session: Session) -> bool:

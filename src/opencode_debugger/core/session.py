@@ -112,7 +112,7 @@ class Session:
             "launch": self.launches.launch,
             "attach": self.starting.attach,
             "restart": self.launches.restart,
-            "detach": self.ending.detach,
+            "detach": self.detach,
             "terminate": self.ending.terminate,
             "set_breakpoints": self.placement.put,
             "list_breakpoints": self.placement.listed,
@@ -315,6 +315,11 @@ class Session:
 
     def _patience(self, timeout: float | None) -> float:
         return timeout or self.config.limits.evaluate_timeout_seconds
+
+    async def detach(self) -> dict[str, Any]:
+        """What it started goes too: a child that stands at a breakpoint would hold up the program."""
+        answer = await self.ending.detach()
+        return answer | {"children_let_go": await self.family.let_go_below(self)}
 
     async def end(self, reason: str, force: bool = False, grace: float = GRACE) -> dict[str, Any]:
         """Ends the program and everything that it started; one that was attached to, or let go, runs on."""

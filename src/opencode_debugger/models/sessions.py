@@ -299,6 +299,9 @@ class Parted(Described):
 
 class Detached(Parted):
     detached: bool = doc("Whether it runs on without us; false if it ended just before.", True, ...)
+    children_let_go: list[str] = doc(
+        "Sessions of processes that it started: they were let go with it.", ["sess_b2c3d4e5"], ...
+    )
 
 
 class Terminated(Parted):

@@ -481,6 +481,7 @@ class DebugpyAdapter(Looking, Offered):
         with contextlib.suppress(RelayError):
             self._listener.on_hits(await self.hits())
         self._is_detached = True
+        self._close_callback()  # nor is what it starts from now on debugged
         await self._let_go(terminate=False)
 
     async def _let_go(self, terminate: bool) -> None:
@@ -516,7 +517,9 @@ class DebugpyAdapter(Looking, Offered):
     async def end(self, grace: float) -> None:
         """A program that we started ends; one that we attached to, or let go, goes on without us."""
         self._close_callback()
-        if self._child is not None:
+        if self._child is not None and self._is_detached:
+            self._child.forget()
+        elif self._child is not None:
             await self._child.end(grace)
         elif self._program is not None and self._is_detached:
             self._program.release()

@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import Any, Set
 
-from . import stepping
+from . import spawning, stepping
 
 
 def install() -> None:
@@ -47,6 +47,7 @@ def stop_tracing() -> None:
     import pydevd_tracing
     from _pydev_bundle import pydev_monkey
 
+    spawning.STATE.config = None  # what it starts from now on is started as it is
     pydev_monkey.undo_patch_thread_modules()
     pydevd_tracing.restore_sys_set_trace_func()
     hook = sys.__dict__.pop("_ocdb_breakpointhook", None)

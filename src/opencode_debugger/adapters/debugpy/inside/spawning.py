@@ -239,13 +239,14 @@ _calls_of_system = 0
 def _handed_to_c() -> Iterator[None]:
     """For as long as one of the calls that need it lasts."""
     global _calls_of_system
-    if STATE.config is None:
+    config = STATE.config
+    if config is None:
         yield
         return
     names = (IMPORTS, BELOW)
     with _c_environment:
         _calls_of_system += 1
-        below = handed_down(_bytes(None), STATE.config["below"])
+        below = handed_down(_bytes(None), config["below"])
         for name in names:
             os.putenv(name, below[name.encode()])
     try:
