@@ -305,6 +305,10 @@ def test_a_syntax_error_is_told_before_the_launch(session: Session, program: Wri
     path.write_text("print('one')\n")
     assert session.launch(path)["exit_code"] == 0
     assert session.output() == "one\n"
+    path.write_text("x = (\n")
+    error = provoke(400, "LAUNCH_SYNTAX_ERROR", session.launch, path)
+    assert error.details["suggestion"].endswith("the session is as it was")
+    assert session.get()["status"] == "terminated"
 
 
 # Attaching.

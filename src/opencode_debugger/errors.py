@@ -54,7 +54,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "EVALUATE_ERROR": ErrorSpec(400, "Correct the expression and send it again"),
     "LAUNCH_FAILED": ErrorSpec(500, "See details.output for what the program wrote, correct the launch and try again"),
     "LAUNCH_SCRIPT_NOT_FOUND": ErrorSpec(400, "Give the absolute path of an existing script, or set cwd"),
-    "LAUNCH_SYNTAX_ERROR": ErrorSpec(400, "Correct the file and launch again: the session is still in state created"),
+    "LAUNCH_SYNTAX_ERROR": ErrorSpec(400, "Correct the file and launch again: the session is as it was"),
     "ATTACH_FAILED": ErrorSpec(500, "Check that the target is a live Python program of yours, then attach again"),
     "ATTACH_TIMEOUT": ErrorSpec(504, "Check that debugpy listens on that address, or raise connect_timeout"),
     "ATTACH_REFUSED": ErrorSpec(
