@@ -505,6 +505,13 @@ def test_children_of_the_relay_that_are_from_no_session_are_left_alone(own_relay
         os.kill(sleeper, signal.SIGKILL)
 
 
+def test_a_relay_that_is_started_without_its_streams_works(own_relay: Callable[..., Relay]) -> None:
+    relay = own_relay(started_by=("sh", "-c", 'exec "$@" <&- >&- 2>&-', "--"))
+    with Api(relay.base_url) as api, api.session() as session:
+        assert session.launch(code="import sys\nprint('said', file=sys.stderr)")["exit_code"] == 0
+        assert session.output("stderr") == "said\n"
+
+
 def sleepers(relay: Relay) -> list[psutil.Process]:
     assert relay.process is not None
     return [each for each in psutil.Process(relay.process.pid).children() if each.name() == "sleep"]

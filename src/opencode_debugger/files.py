@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,6 +99,22 @@ def find_executable(name: str, path: str | None = None) -> str | None:
     folders = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
     found = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
     return None if found is None else os.path.abspath(found)
+
+
+def see_that_streams_are_open() -> None:
+    """Somebody may have started us without some of them: then there is nothing to read, and nobody to tell.
+
+    Else the next file that is opened would take such a number, and get what is said there."""
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            if nothing != fd:
+                os.dup2(nothing, fd)
+                os.close(nothing)
+            os.set_inheritable(fd, True)
+            setattr(sys, name, os.fdopen(fd, "w" if fd else "r", closefd=False))
 
 
 def make_folder(path: Path) -> None:

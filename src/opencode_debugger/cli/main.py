@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..files import see_that_streams_are_open
 from . import token
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Debug programs with single calls.")
@@ -114,4 +115,5 @@ def version() -> None:
 
 
 def run() -> None:
+    see_that_streams_are_open()
     app()

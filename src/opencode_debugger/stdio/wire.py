@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ez.lines import Lines, TooLong, encode
+from ..files import see_that_streams_are_open
 
 CHUNK = 65536
 PIPE = 1024 * 1024
@@ -31,8 +32,7 @@ ROOM = 256 * 1024
 def take_over() -> tuple[int, int]:
     """Our standard input and output, under numbers of their own: a stray print goes to stderr, and no process that
     is started here can read commands."""
-    for fd in (0, 1, 2):
-        _see_that_it_is_open(fd)
+    see_that_streams_are_open()
     reading, writing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -48,17 +48,6 @@ def enlarge(fd: int) -> int:
         with contextlib.suppress(OSError):
             size = fcntl.fcntl(fd, getattr(fcntl, command), value) if hasattr(fcntl, command) else size
     return size
-
-
-def _see_that_it_is_open(fd: int) -> None:
-    """Somebody may have started us without it: then there is nothing to read, and nobody to tell."""
-    try:
-        os.fstat(fd)
-    except OSError:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        if nothing != fd:
-            os.dup2(nothing, fd)
-            os.close(nothing)
 
 
 class Reader:
