@@ -162,6 +162,19 @@ def test_one_whose_line_is_gone_is_listed_with_the_reason_and_can_be_removed(api
         assert listed(third) == []
 
 
+def test_one_whose_line_or_file_goes_away_is_not_verified_any_more(session: Session, path: Path) -> None:
+    session.break_at(path, "call")
+    path.write_text("x = 1\n")
+    session.break_at(path, 1)
+    assert [bp["line"] for bp in session.get("/breakpoints", verified=True)["breakpoints"]] == [1]
+    told = [event["body"]["breakpoint"] for event in session.events("breakpoint")]
+    assert [(bp["id"], bp["verified"]) for bp in told] == [("bp_1", True), ("bp_1", False), ("bp_2", True)]
+    path.unlink()
+    assert session.launch(code="x = 1")["exit_code"] == 0
+    assert [bp["verified"] for bp in listed(session)] == [False, False]
+    assert "Source file not found. Breakpoint pending." in listed(session)[1]["message"]
+
+
 BEFORE = ["def f():", "    x = 1", "    return x", "", "def g():", "    y = 1", "    return x"]
 
 

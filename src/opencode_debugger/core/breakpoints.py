@@ -422,7 +422,7 @@ def file_exists(bp: Breakpoint, strict: bool) -> bool:
         return True
     if strict:
         raise RelayError("BREAKPOINT_FILE_NOT_FOUND", f"Source file not found: {bp.path}", file=bp.path)
-    bp.is_pending, bp.message = True, PENDING
+    bp.verified, bp.is_pending, bp.message = False, True, PENDING
     return False
 
 

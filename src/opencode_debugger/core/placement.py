@@ -45,7 +45,6 @@ class Placement:
                 self._table.place(self._table.restored(item_of(definition)))
         if definitions:
             await self.look_again()
-        self._watch_missing_files()
 
     def exported(self, place: Callable[[str], str]) -> list[dict[str, Any]]:
         """As they are set, without what this session knows of them."""
@@ -86,11 +85,13 @@ class Placement:
             if self._debuggee.state in LIVE:
                 return
             moved = self._table.follow_lines()
-            for _, new in moved:
-                await self._judge(new)
+            elsewhere = {new.number for _, new in moved}
+            doubtful = [bp for bp in self._table.all() if bp.edited or not (bp.function or read_lines(bp.path))]
+            changed = [bp for bp in doubtful if await self._is_judged_otherwise(bp) or bp.number in elsewhere]
         for old, new in moved:
             self.unsaved.move(old, new)
-            self._announce(new, "changed")
+        for bp in changed:
+            self._announce(bp, "changed")
 
     def take_edits(self) -> list[str]:
         """What edits of files have done to breakpoints: to be told once."""
@@ -106,6 +107,12 @@ class Placement:
         async with self.changing:
             for bp in self._table.all():
                 await self._judge(bp)
+        self._watch_missing_files()
+
+    async def _is_judged_otherwise(self, bp: Breakpoint) -> bool:
+        before = bp.verified, bp.message
+        await self._judge(bp)
+        return before != (bp.verified, bp.message)
 
     async def _judge(self, bp: Breakpoint) -> None:
         try:
