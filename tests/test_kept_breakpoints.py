@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relays import Api, Session, line_of
+from relays import Api, Session, line_of, wait_until
 
 from opencode_debugger.core.moved_lines import content_of, find_again
 
@@ -173,6 +173,24 @@ def test_one_whose_line_or_file_goes_away_is_not_verified_any_more(session: Sess
     assert session.launch(code="x = 1")["exit_code"] == 0
     assert [bp["verified"] for bp in listed(session)] == [False, False]
     assert "Source file not found. Breakpoint pending." in listed(session)[1]["message"]
+
+
+def test_one_whose_file_comes_back_edited_is_where_its_line_is(api: Api, path: Path) -> None:
+    root = str(path.parent)
+    with api.session(project_root=root) as first:
+        first.break_at(path, "first", "second", "third")
+    text = path.read_text()
+    path.unlink()
+    with api.session(project_root=root) as second:
+        assert [bp["verified"] for bp in listed(second)] == [False] * 3
+        path.write_text("# one\n" + text)
+        expected = {f"bp_{n}": line_of(path, name) for n, name in enumerate(("first", "second", "third"), 1)}
+        wait_until(lambda: all(bp["verified"] for bp in listed(second)), 10)
+        assert lines(second) == expected
+        assert listed(second)[0]["moved_from"] == expected["bp_1"] - 1
+    with api.session(project_root=root) as third:
+        assert lines(third) == expected
+        third.delete("/breakpoints")
 
 
 BEFORE = ["def f():", "    x = 1", "    return x", "", "def g():", "    y = 1", "    return x"]

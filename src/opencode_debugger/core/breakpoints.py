@@ -294,9 +294,12 @@ class BreakpointTable:
         self._by_key.pop(old.key, None)
         self._by_key[new.key] = new
 
-    def follow_lines(self) -> list[tuple[Breakpoint, Breakpoint]]:
-        """Puts breakpoints where their lines are in files that were edited. Says which moved, as they were and are."""
-        followed = [(bp, bp if bp.function else bp.follow(read_lines(bp.path))) for bp in self.all()]
+    def follow_lines(self, numbers: set[int] | None = None) -> list[tuple[Breakpoint, Breakpoint]]:
+        """Puts breakpoints, all or some, where their lines are in files that were edited.
+
+        Says which moved, as they were and are."""
+        stay = {bp.number for bp in self.all() if bp.function or not (numbers is None or bp.number in numbers)}
+        followed = [(bp, bp if bp.number in stay else bp.follow(read_lines(bp.path))) for bp in self.all()]
         while clashing := _clashing(followed):  # two lines have become one: those that moved there stay
             followed = [(old, old if new.key in clashing else new) for old, new in followed]
         self._by_key = {new.key: new for _, new in followed}

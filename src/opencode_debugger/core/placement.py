@@ -16,7 +16,6 @@ from ..wording import counted
 from .breakpoints import Breakpoint, BreakpointTable, examine, require_found, require_good_condition
 from .debuggee import Debuggee
 from .exception_breakpoints import ExceptionPlacement, draft_of
-from .moved_lines import content_of
 from .source import read_lines
 from .state import LIVE
 from .unsaved import Unsaved
@@ -274,6 +273,12 @@ class Placement:
         if self._debuggee.state in LIVE:
             await self._debuggee.mark_changed(breakpoints)
 
+    async def _old_versions(self, paths: set[str]) -> set[str]:
+        """Files of which the program runs an older version."""
+        if self._debuggee.state not in LIVE:
+            return set()
+        return await self._debuggee.file_changes.among(paths, self._adapter)
+
     async def _send(self, paths: set[str]) -> None:
         if self._debuggee.state not in LIVE:
             return
@@ -300,17 +305,23 @@ class Placement:
         self._watch = None
 
     async def verify_pending(self) -> None:
-        for bp in self._table.pending():
-            if os.path.isfile(bp.path):
-                await self._verify(bp)
-
-    async def _verify(self, bp: Breakpoint) -> None:
+        """Those in files that have appeared go where their lines are, unless the program runs an older version."""
         async with self.changing:
-            await self._judge(bp)
-            bp.content = bp.content or content_of(read_lines(bp.path), bp.line)
-            with contextlib.suppress(RelayError):
-                await self._send({bp.group})
-        self._announce(bp, "changed")
+            back = {bp.number: bp.path for bp in self._table.pending() if os.path.isfile(bp.path)}
+            if not back:
+                return
+            old = await self._old_versions(set(back.values()))
+            moved = self._table.follow_lines({number for number, path in back.items() if path not in old})
+            found = [bp for bp in self._table.all() if bp.number in back]
+            for bp in found:
+                await self._judge(bp)
+            for group in {bp.group for bp in found}:
+                with contextlib.suppress(RelayError):
+                    await self._send({group})
+        for before, new in moved:
+            self.unsaved.move(before, new)
+        for bp in found:
+            self._announce(bp, "changed")
 
     def close(self) -> None:
         if self._watch is not None:
