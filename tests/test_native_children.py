@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from native import Builder, Native
-from relays import Session, refusal, runs, wait_until
+from relays import Api, Relay, Session, refusal, runs, wait_until
 from test_children import NOT_ENABLED, family, stopped
 
+from opencode_debugger.adapters import gdb_program
 from opencode_debugger.adapters.native.children import ONE_PROCESS
 
 
@@ -114,6 +118,48 @@ def test_a_child_that_never_becomes_a_program_is_told(session: Session, program:
     assert debugged(session, program, "missing")["exit_code"] == 127
     told = wait_until(lambda: spawned(session))
     assert told[0]["message"] == "Subprocess spawned but not attached: it ended before it became a program."
+
+
+def test_a_child_whose_debugger_does_not_come_runs_on(tmp_path: Path, program: Native) -> None:
+    relay = Relay(tmp_path / "data", gdb_path=slow_gdb(tmp_path)).start()
+    try:
+        with Api(relay.base_url) as api, api.session() as session:
+            pid = child_without_debugger(session, program)
+            (tmp_path / "die").touch()
+            (told,) = wait_until(lambda: spawned(session))
+            assert told["message"].startswith("Subprocess spawned but not attached, it runs on freely: Connection to ")
+            assert told["pid"] == pid
+            wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_SLEEPING)  # no longer held
+            assert session.get()["status"] == "running"
+    finally:
+        relay.stop()
+
+
+def child_without_debugger(session: Session, program: Native) -> int:
+    """Of a program that waits for it."""
+    started = launch(session, program, "wait", debug_subprocesses=True, wait=0)
+    (child,) = wait_until(lambda: psutil.Process(started["pid"]).children())
+    return int(child.pid)
+
+
+SLOW_GDB = """\
+#!/bin/sh
+case " $* " in *" dap "*) mkdir {0}/first || until [ -e {0}/go ]; do
+    [ ! -e {0}/die ] || kill -9 $$
+    sleep 0.05
+done;; esac 2>/dev/null
+exec env {1} "$@"
+"""
+"""The first comes at once, any other when it is told to."""
+
+
+def slow_gdb(folder: Path) -> str:
+    gdb = gdb_program.find(None)
+    settings = [f"{name}={value}" for name, value in (gdb.environment | gdb.python).items()]
+    path = folder / "gdb"
+    path.write_text(SLOW_GDB.format(folder, shlex.join([*settings, *gdb.command])))
+    path.chmod(0o755)
+    return str(path)
 
 
 @pytest.mark.parametrize(

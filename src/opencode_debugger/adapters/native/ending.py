@@ -113,10 +113,10 @@ class Ending(Stopping):
         await end_others(self._session_id)
 
     async def _part_from_child(self) -> None:
-        """From a child that is gone; from one that lost its debugger too, since its breakpoints are still in it."""
+        """From a child that is gone; from one that lost its debugger too, where breakpoints may still be in it."""
         watched = Watched(self.pid, is_kept=False) if self.pid is not None else None
         if watched is not None:
-            if not self._is_detached:
+            if self._is_joined and not self._is_detached:
                 watched.send_signal(signal.SIGKILL)
             watched.close()
         await self._close()

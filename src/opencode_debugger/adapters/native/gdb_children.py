@@ -77,7 +77,7 @@ class GdbChildren(NativeAdapter):
             self._halting = None
             place = {"address": arrival.hold.address, "code": arrival.hold.code.hex()}
             await self._request("ocdb", {"method": "release", "arguments": place})
-            arrival.hold = None
+            arrival.hold, self._is_joined = None, True
             await self._go_on_quietly(1)
         except BaseException:
             self._is_detached = True

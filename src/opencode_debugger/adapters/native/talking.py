@@ -68,6 +68,8 @@ class Talking:
         self._is_pausing = False
         self._is_attached = False
         self._is_detached = False
+        self._is_joined = False
+        """of a child: it has run under its debugger, so that breakpoints may be in it"""
         self._is_ending = False
         self._is_core = False
         self._is_rust = False
