@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -124,33 +126,32 @@ def test_a_child_whose_debugger_does_not_come_runs_on(tmp_path: Path, program: N
     relay = Relay(tmp_path / "data", gdb_path=slow_gdb(tmp_path)).start()
     try:
         with Api(relay.base_url) as api, api.session() as session:
-            pid = child_without_debugger(session, program)
+            pid = child_without_debugger(session, program, tmp_path)
             (tmp_path / "die").touch()
             (told,) = wait_until(lambda: spawned(session))
             assert told["message"].startswith("Subprocess spawned but not attached, it runs on freely: Connection to ")
             assert told["pid"] == pid
             wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_SLEEPING)  # no longer held
-            assert session.get()["status"] == "running"
+            for name in ("slow", "waits", "die"):
+                (tmp_path / name).unlink()
+        with Api(relay.base_url) as api, api.session() as session:
+            os.kill(child_without_debugger(session, program, tmp_path), signal.SIGKILL)
+            (tmp_path / "slow").unlink()
+            (told,) = wait_until(lambda: spawned(session))
+            assert told["message"] == "Subprocess spawned but not attached: it ended before its debugger had come."
     finally:
         relay.stop()
 
 
-def child_without_debugger(session: Session, program: Native) -> int:
-    """Of a program that waits for it."""
-    started = launch(session, program, "wait", debug_subprocesses=True, wait=0)
-    (child,) = wait_until(lambda: psutil.Process(started["pid"]).children())
-    return int(child.pid)
-
-
 SLOW_GDB = """\
 #!/bin/sh
-case " $* " in *" dap "*) mkdir {0}/first || until [ -e {0}/go ]; do
+while [ -e {0}/slow ]; do
     [ ! -e {0}/die ] || kill -9 $$
+    touch {0}/waits
     sleep 0.05
-done;; esac 2>/dev/null
+done
 exec env {1} "$@"
 """
-"""The first comes at once, any other when it is told to."""
 
 
 def slow_gdb(folder: Path) -> str:
@@ -160,6 +161,16 @@ def slow_gdb(folder: Path) -> str:
     path.write_text(SLOW_GDB.format(folder, shlex.join([*settings, *gdb.command])))
     path.chmod(0o755)
     return str(path)
+
+
+def child_without_debugger(session: Session, program: Native, folder: Path) -> int:
+    """Its debugger is slow from the entry of its parent on."""
+    started = launch(session, program, "wait", debug_subprocesses=True, stop_on_entry=True)
+    (folder / "slow").touch()
+    session.resume(wait=0)
+    wait_until((folder / "waits").exists)
+    (child,) = psutil.Process(started["pid"]).children()
+    return int(child.pid)
 
 
 @pytest.mark.parametrize(

@@ -263,6 +263,11 @@ def _state(pid: int) -> bytes | None:
     return None
 
 
+def runs(pid: int) -> bool:
+    """Not one that has ended. One that is dying has lost its environment, and its marker, a moment before."""
+    return _state(pid) not in (None, b"Z", b"X") if IS_LINUX else is_there(pid)
+
+
 def is_there(pid: int) -> bool:
     """As a process that runs or as a zombie."""
     try:
@@ -372,11 +377,6 @@ def end_marked(marker: str) -> int:
             break
         killed |= set(found) - kill_all(found)
     deadline = time.monotonic() + DYING
-    while any(map(_runs, killed)) and time.monotonic() < deadline:
+    while any(map(runs, killed)) and time.monotonic() < deadline:
         time.sleep(0.002)
     return len(killed)
-
-
-def _runs(pid: int) -> bool:
-    """One that is dying has lost its environment, and with it its marker, a moment before it is gone."""
-    return _state(pid) not in (None, b"Z", b"X") if IS_LINUX else is_there(pid)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.base import Arrival
-from ..adapters.processes import parent_pid
+from ..adapters.processes import parent_pid, runs
 from ..adapters.watched import Watched
 from ..errors import RelayError
 from .missed import FREE, HANDED_DOWN
@@ -174,11 +174,11 @@ class Family:
             raise
         except Exception as error:
             arrival.let_go()
-            reason = str(error) if isinstance(error, RelayError) else _why(error)
+            reason = _why(error)
             logger.warning("a child could not be debugged: %s", reason)
             if about:
-                is_gone = isinstance(error, RelayError) and error.details.get("is_gone")
-                message = f"Subprocess spawned but not attached{'' if is_gone else ', it runs on freely'}: {reason}."
+                what = f", it runs on freely: {reason}" if runs(about["pid"]) else f": {_why_gone(error)}"
+                message = f"Subprocess spawned but not attached{what}."
                 self._announce(self._parent_of(about), about["pid"], _command(about), None, message)
 
     async def _join(self, arrival: Arrival, about: dict[str, Any]) -> None:
@@ -348,10 +348,18 @@ def _has_hits(session: Session) -> bool:
 
 
 def _why(error: Exception) -> str:
+    if isinstance(error, RelayError):
+        return str(error).removesuffix(".")
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
     logger.error("while a child was welcomed", exc_info=error)
     return f"{type(error).__name__} in the relay"
+
+
+def _why_gone(error: Exception) -> str:
+    """What came of debugging one that has ended says little, unless it was noticed there."""
+    is_noticed = isinstance(error, RelayError) and error.details.get("is_gone")
+    return _why(error) if is_noticed else "it ended before its debugger had come"
 
 
 def _command(about: dict[str, Any]) -> str:
