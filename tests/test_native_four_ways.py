@@ -161,6 +161,32 @@ def test_any_page_of_a_large_container_is_shown_and_its_elements_are_set(
     assert session.evaluate("two.value")["result"] == "2"
 
 
+@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+def test_containers_without_a_value_yet_are_shown_as_they_are_in_memory(
+    session: Session, build: Builder, adapter: str
+) -> None:
+    wild = build("wild")
+    session.break_at(wild.source, "stop")
+    launch(session, wild, WAYS[adapter])
+    rows = {row["name"]: row for row in session.get("/frames/0/variables")["variables"]}
+
+    def page(name: str, start: int) -> list[dict[str, Any]]:
+        reference = rows[name]["variables_reference"]
+        return list(session.get(f"/variables/{reference}", start=start, count=3)["variables"]) if reference else []
+
+    for name in ("list", "map", "set", "hashed", "queue", "vector", "pointer"):
+        assert rows[name]["named_variables"] + rows[name]["indexed_variables"] < 10
+        assert len(page(name, 0)) < 10
+    for name in ("list", "map", "set", "hashed"):
+        assert page(name, 0)[0]["name"] != "[0]"
+    assert [row["value"] for row in page("broken", 0)][:2] == ["1", "2"]
+    (beyond,) = page("broken", 2)[:1]
+    assert (beyond["name"], beyond["value"].startswith("<error: ")) == ("[2]", True)
+    assert page("broken", 3)[0]["value"].startswith("<error: ")
+    assert page("chain", 10**12) == []
+    assert page("chain", 1)[0]["value"] == "7"
+
+
 def test_breakpoints_steps_and_values(session: Session, build: Builder, way: dict[str, str]) -> None:
     tour = build("tour")
     path = str(tour.source)

@@ -115,8 +115,9 @@ fn look(text: &str, items: &mut Vec<i32>, choice: Option<u32>) -> usize {
     let wild_map: &HashMap<u64, String> = unsafe { &*garbage.as_ptr().cast() };
     let wild_line: &VecDeque<u64> = unsafe { &*garbage.as_ptr().cast() };
     let wild_rc: &Rc<Sq> = unsafe { &*garbage[1..].as_ptr().cast() };
+    let wild_sorted: &BTreeMap<u64, u64> = unsafe { &*garbage.as_ptr().cast() };
     std::hint::black_box([wild_vec as *const _ as usize, wild_text as *const _ as usize, wild_rc as *const _ as usize]);
-    std::hint::black_box([wild_map as *const _ as usize, wild_line as *const _ as usize]);
+    std::hint::black_box([wild_map as *const _ as usize, wild_line as *const _ as usize, wild_sorted as *const _ as usize]);
     let areas = [boxed.area(), shared.twice(), Rect(5, 6).area()];
     let most = largest(&[1, 5, 3]) as i64 + largest(&[1.5, 2.5]) as i64;
     let width = Rect(5, 6).width();

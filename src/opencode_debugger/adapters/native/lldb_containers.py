@@ -1,6 +1,7 @@
 """Runs inside lldb, on its own Python: containers of libstdc++ that lldb takes for empty, or goes through for minutes.
 
-Maps, sets and lists are gone through once, from node to node in memory, and only as far as somebody looks.
+Maps, sets and lists are gone through once, from node to node in memory, and only as far as somebody looks. A variable
+that has no value yet can have any size, and lead anywhere: it is shown as it is in memory.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ _known: Any = importlib.import_module("lldb.formatters.cpp.gnu_libstdcpp")
 
 SECONDS = 5.0
 """for which one look goes through a container; the next one goes on from there"""
+MOST_BELIEVED = 1 << 32
+"""elements of a container, as lldb counts them"""
 TREE_NODE = struct.Struct("<QQQQ")
 """colour, parent, left and right"""
 
@@ -25,6 +28,8 @@ class _Nodes:
 
     valobj: Any
     data_type: Any
+    size: int | None
+    """none if it cannot be a container"""
     _header = 0
     """bytes of a node before its element"""
 
@@ -33,30 +38,57 @@ class _Nodes:
         self._process = self.valobj.GetProcess()
         self._found: list[int] = []
         self._rest = self._addresses()
+        count = self._count()
+        first = next(self._addresses(), 0) if count else 0
+        is_container = not count or (count < MOST_BELIEVED - 1 and self._can_read(first))
+        self.size = count if is_container else None
         return False
+
+    def _count(self) -> int:
+        return int(super().num_children())  # type: ignore[misc]
+
+    def num_children(self) -> int:
+        return int(self.valobj.GetNumChildren()) if self.size is None else self.size
+
+    def get_child_index(self, name: str) -> int:
+        if self.size is None:
+            return int(self.valobj.GetIndexOfChildWithName(name))
+        return int(super().get_child_index(name))  # type: ignore[misc]
 
     def _addresses(self) -> Iterator[int]:
         """Where the nodes are, in their order."""
         raise NotImplementedError
 
     def _read(self, address: int, size: int) -> bytes:
+        """Zeros, if it cannot be read."""
         error = lldb.SBError()
         data = self._process.ReadMemory(address, size, error) if address else b""
         return data if error.Success() and data is not None and len(data) == size else bytes(size)
+
+    def _can_read(self, address: int) -> bool:
+        error = lldb.SBError()
+        return bool(address) and bool(self._process.ReadMemory(address, 1, error)) and error.Success()
 
     def _pointer(self, address: int) -> int:
         return int.from_bytes(self._read(address, 8), "little")
 
     def get_child_at_index(self, index: int) -> Any:
-        if not 0 <= index < self.num_children():  # type: ignore[attr-defined]
+        if self.size is None:
+            return self.valobj.GetChildAtIndex(index)
+        if not 0 <= index < self.size:
             return None
         deadline = time.monotonic() + SECONDS
         while len(self._found) <= index:
             address = next(self._rest, 0)
-            if not address or time.monotonic() > deadline:
+            if not address:  # what is before it leads nowhere, and so does this
+                return self._at(index, 0)
+            if time.monotonic() > deadline:
                 return None
             self._found.append(address)
-        return self.valobj.CreateValueFromAddress(f"[{index}]", self._found[index] + self._header, self.data_type)
+        return self._at(index, self._found[index])
+
+    def _at(self, index: int, node: int) -> Any:
+        return self.valobj.CreateValueFromAddress(f"[{index}]", node + self._header, self.data_type)
 
 
 class HashTable(_Nodes, _known.StdUnorderedMapSynthProvider):  # type: ignore[misc]
@@ -91,7 +123,7 @@ class Tree(_Nodes, _known.StdMapLikeSynthProvider):  # type: ignore[misc]
 class List(_Nodes, _known.StdListSynthProvider):  # type: ignore[misc]
     _header = 16
 
-    def num_children(self) -> int:
+    def _count(self) -> int:
         """lldb goes through all of it to see whether it goes round, and counts no more than 256."""
         return int(self.node.GetChildMemberWithName("_M_size").GetValueAsUnsigned(0)) if self.node.IsValid() else 0
 
@@ -102,11 +134,25 @@ class List(_Nodes, _known.StdListSynthProvider):  # type: ignore[misc]
             address = self._pointer(address)
 
 
+def _summary_of(kind: type[_Nodes]) -> Any:
+    def summary(value: Any, _: Any) -> str:
+        shown = kind(value.GetNonSyntheticValue(), None)  # type: ignore[call-arg]
+        shown.update()
+        return "" if shown.size is None else f"size={shown.size}"
+
+    return summary
+
+
+show_hashtable, show_tree, show_list = _summary_of(HashTable), _summary_of(Tree), _summary_of(List)
+
+
 def __lldb_init_module(debugger: Any, _: Any) -> None:
     for names, kind in (
         ("unordered_(multi)?(map|set)", HashTable),
         ("(multi)?(map|set)", Tree),
         ("(__cxx11::)?list", List),
     ):
-        add = f'type synthetic add -w default -x "^std::{names}<.+> >$"'
-        debugger.HandleCommand(f"{add} --python-class {__name__}.{kind.__name__}")
+        which = f'-w default -x "^std::{names}<.+> >$"'
+        debugger.HandleCommand(f"type synthetic add {which} --python-class {__name__}.{kind.__name__}")
+        show = f"{__name__}.show_{kind.__name__.lower()}"
+        debugger.HandleCommand(f"type summary add {which} --expand --python-function {show}")

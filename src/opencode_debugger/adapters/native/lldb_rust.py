@@ -116,8 +116,9 @@ class Shown:
         address = self._address(index) if 0 <= index < self._size else 0
         return self._raw.CreateValueFromAddress(f"[{index}]", address, self._element) if address else None
 
-    def summary(self) -> str | None:
-        return None if self._size is None else f"size={self._size}"
+    def summary(self) -> str:
+        """Empty where nothing can be said: of a None, lldb would show the word."""
+        return "" if self._size is None else f"size={self._size}"
 
     def _is_array(self, address: int, count: int, capacity: int) -> bool:
         """Whether there can be that many elements from there on."""
@@ -212,9 +213,9 @@ class Counted(Shown):
             return super().get_child_at_index(index)
         return self._inner.Clone("value") if index == 0 else None
 
-    def summary(self) -> str | None:
+    def summary(self) -> str:
         if self._size is None:
-            return None
+            return ""
         weak = max(0, _number(self._box, "weak") - 1)  # all that are strong count as one
         return f"(strong={_number(self._box, 'strong')}, weak={weak}) {_text_of(self._inner)}"
 
@@ -235,9 +236,9 @@ class Enum(Shown):
     def get_child_at_index(self, index: int) -> Any:
         return (self._raw if self._size is None else self._variant).GetChildAtIndex(index)
 
-    def summary(self) -> str | None:
+    def summary(self) -> str:
         if self._size is None:
-            return None
+            return ""
         return _variant_name(self._variant.GetType().GetName()) + _fields_of(self._variant)
 
 
@@ -293,25 +294,25 @@ def _text_of(value: Any) -> str:
         _depth -= 1
 
 
-def show_text(value: Any, _: Any) -> str | None:
+def show_text(value: Any, _: Any) -> str:
     raw = _raw(value)
     if raw.GetType().GetName() == "alloc::string::String":
         raw = _member(raw, "vec")
         length, (address, capacity) = _number(raw, "len"), _buffer(raw)
         if length > capacity:
-            return None
+            return ""
     else:
         address, length = _number(raw, "data_ptr"), _number(raw, "length")
     data = _read(raw.GetProcess(), address, min(length, LONGEST_TEXT))
     if length and not data:
-        return None
+        return ""
     is_cut = length > LONGEST_TEXT
     text = data.decode("utf-8", "ignore" if is_cut else "replace")
     return f'"{text.translate(ESCAPES)}"' + ("..." if is_cut else "")
 
 
-def show_tuple(value: Any, _: Any) -> str | None:
-    return _fields_of(_raw(value)) or None
+def show_tuple(value: Any, _: Any) -> str:
+    return _fields_of(_raw(value))
 
 
 def is_enum(kind: Any, _: Any) -> bool:
@@ -320,7 +321,7 @@ def is_enum(kind: Any, _: Any) -> bool:
 
 
 def _summary_of(kind: type[Shown]) -> Any:
-    def summary(value: Any, _: Any) -> str | None:
+    def summary(value: Any, _: Any) -> str:
         shown = kind(value.GetNonSyntheticValue(), None)
         shown.update()
         return shown.summary()

@@ -46,18 +46,27 @@ class Walk:
             return self.shown[start - self._first :][:count]
         if not 0 <= self._position <= start:
             self._children, self._position = _children(printer), 0
+        self._first, self.shown = start, []
+        try:
+            self._walk(start, count)
+        except TooFar:
+            raise
+        except Exception:
+            self._position = -1  # it cannot go on from there
+            if not self.shown:
+                raise
+        return self.shown
+
+    def _walk(self, start: int, count: int) -> None:
         deadline = time.monotonic() + SECONDS
-        page: list[Child] = []
         for child in self._children:
             self._position += 1
             if self._position > start:
-                page.append(child)
-            if len(page) == count:
+                self.shown.append(child)
+            if len(self.shown) == count:
                 break
-            if not page and time.monotonic() > deadline:
+            if not self.shown and time.monotonic() > deadline:
                 raise TooFar(self._position)
-        self._first, self.shown = start, page
-        return page
 
 
 def _children(printer: Any) -> Iterator[Child]:

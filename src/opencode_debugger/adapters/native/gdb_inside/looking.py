@@ -11,7 +11,20 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from .containers import TooFar
-from .values import LARGE, REFERENCES, REFERRING, Json, Member, Reference, child_name, counts, failed, members, row
+from .values import (
+    LARGE,
+    REFERENCES,
+    REFERRING,
+    Json,
+    Member,
+    Reference,
+    child_name,
+    counts,
+    failed,
+    members,
+    printer_of,
+    row,
+)
 
 gdb: Any = importlib.import_module("gdb")
 
@@ -198,11 +211,17 @@ def children(place: Place, reference: int, start: int, count: int, limit: int) -
     known = REFERENCES.get(reference)
     if known is None:
         return {"missing": True}
-    total = _total(known)
+    total, rows = 0, []
     try:
-        return {"total": total, "rows": [row(name, value, limit) for name, value in _page(known, start, count)]}
+        total = _total(known)
+        for name, value in _page(known, start, count):
+            rows.append(row(name, value, limit))
     except TooFar as reached:
         return {"too_far": reached.position, "total": total}
+    except Exception as error:  # it leads nowhere: that is where it ends
+        rows.append(failed(f"[{start + len(rows)}]", error))
+        total = start + len(rows)
+    return {"total": total, "rows": rows}
 
 
 def _total(reference: Reference) -> int:
@@ -212,10 +231,10 @@ def _total(reference: Reference) -> int:
 def _counted(value: Any) -> tuple[int, int]:
     """Of a pointer to a structure, what that has."""
     kind = value.type.strip_typedefs()
-    if kind.code == gdb.TYPE_CODE_PTR and gdb.default_visualizer(value) is None:
+    if kind.code == gdb.TYPE_CODE_PTR and printer_of(value) is None:
         target = value.dereference()
         if target.type.strip_typedefs().code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
-            return counts(target) if gdb.default_visualizer(target) is None else (1, 0)
+            return counts(target) if printer_of(target) is None else (1, 0)
     return counts(value)
 
 

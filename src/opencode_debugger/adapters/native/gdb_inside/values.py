@@ -21,6 +21,8 @@ LARGE = 60000
 """bytes of an array, from which on gdb does not read it as a whole"""
 MOST_COUNTED = 10000
 """children of a pretty-printed value that are counted one by one"""
+MOST_BELIEVED = 1 << 40
+"""elements of a container: more than any memory has room for"""
 SIZE = re.compile(r"(?:(?:of length|with|of size) |\(size=)(\d+)(?: element|,|$| |\))")
 """How the printers of C++'s and Rust's containers say how many they hold."""
 CUT = ('"...', "'...", ">...")
@@ -158,7 +160,7 @@ def _is_text(kind: Any) -> bool:
 def counts(value: Any) -> tuple[int, int]:
     """How many named and how many indexed members it has."""
     value = _plain(value)
-    printer = gdb.default_visualizer(value)
+    printer = printer_of(value)
     if printer is not None:
         return _printed_counts(value, printer)
     kind = value.type.strip_typedefs()
@@ -179,21 +181,43 @@ def _is_followed(value: Any, kind: Any) -> bool:
     return not value.is_optimized_out and int(value) != 0
 
 
+def printer_of(value: Any) -> Any:
+    """What shows it. A variable that has no value yet can have any size, and lead anywhere: that is shown as it is in
+    memory."""
+    printer = gdb.default_visualizer(value)
+    if not hasattr(printer, "children"):
+        return printer
+    try:
+        size = _told_size(value, printer)
+        _, first = next(iter(printer.children()), ("", None)) if size != 0 else ("", None)
+        if isinstance(first, gdb.Value) and first.type.sizeof <= LARGE:
+            first.fetch_lazy()
+    except Exception:
+        return None
+    return printer if size is None or size <= MOST_BELIEVED else None
+
+
 def _printed_counts(value: Any, printer: Any) -> tuple[int, int]:
     if not hasattr(printer, "children"):
         return 0, 0
-    hint = printer.display_hint() if hasattr(printer, "display_hint") else None
-    count = printer.num_children() if hasattr(printer, "num_children") else None
-    if count is None and hasattr(printer, "to_string"):
-        found = SIZE.search(str(printer.to_string()))
-        count = int(found[1]) * (2 if hint == "map" else 1) if found else None
+    count = _told_size(value, printer)
+    hint = _hint(printer)
     if count is None:
-        count = _list_size(value)
-    if count is None:
-        count = sum(1 for _ in itertools.islice(printer.children(), MOST_COUNTED))
-    if hint == "map":
-        return count // 2, 0
+        count = sum(1 for _ in itertools.islice(printer.children(), MOST_COUNTED)) // (2 if hint == "map" else 1)
     return (0, count) if hint == "array" else (count, 0)
+
+
+def _hint(printer: Any) -> str | None:
+    return printer.display_hint() if hasattr(printer, "display_hint") else None
+
+
+def _told_size(value: Any, printer: Any) -> int | None:
+    """How many elements it says that it has; of a map, pairs."""
+    count = printer.num_children() if hasattr(printer, "num_children") else None
+    if count is not None:
+        return int(count) // (2 if _hint(printer) == "map" else 1)
+    found = SIZE.search(str(printer.to_string())) if hasattr(printer, "to_string") else None
+    return int(found[1]) if found else _list_size(value)
 
 
 def _list_size(value: Any) -> int | None:
@@ -207,9 +231,12 @@ def _list_size(value: Any) -> int | None:
 def members(value: Any, start: int, count: int, walk: Walk | None = None) -> Iterator[Member]:
     """Some of what is inside, each with its name."""
     value = _plain(value)
-    printer = gdb.default_visualizer(value)
+    printer = printer_of(value)
     kind = value.type.strip_typedefs()
     if printer is not None:
+        size = _told_size(value, printer)
+        if size is not None and start >= size:
+            return  # at once: there may be much to walk through before
         for key, item in (walk or Walk()).page(value, printer, start, count, sum(_printed_counts(value, printer))):
             yield child_name(key), item
     elif kind.code == gdb.TYPE_CODE_ARRAY:
@@ -218,7 +245,7 @@ def members(value: Any, start: int, count: int, walk: Walk | None = None) -> Ite
             yield f"[{index}]", value[index]
     elif kind.code == gdb.TYPE_CODE_PTR:
         target = value.dereference()
-        if gdb.default_visualizer(target) is None and target.type.strip_typedefs().code in (
+        if printer_of(target) is None and target.type.strip_typedefs().code in (
             gdb.TYPE_CODE_STRUCT,
             gdb.TYPE_CODE_UNION,
         ):
