@@ -186,9 +186,14 @@ def test_without_child_debugging_a_script_runs_freely(api: Api, tmp_path: Path) 
     script.write_text("echo $PYTHONPATH$OPENCODE_DEBUG_BELOW; read name; echo hello $name; exit 4\n")  # no first line
     script.chmod(0o755)
     with api.session(project_root=str(tmp_path)) as session:
-        waits = session.launch(program="free.sh", debug_subprocesses=False, env={"PYTHONPATH": ""}, wait=60)
+        freely: dict[str, Any] = {"program": "free.sh", "debug_subprocesses": False, "env": {"PYTHONPATH": ""}}
+        refusal(400, "INVALID_PARAMETER", session.launch, **freely, python_path="/no/such/python")
+        ignored = {"stop_on_entry": True, "python_args": ["-u"], "python_path": sys.executable}
+        ignored |= {"just_my_code": True, "stop_scope": "thread"}
+        waits = session.launch(**freely, **ignored, wait=60)
         assert waits["waiting_for_input"] == {"prompt": ""}
         assert "runs without a debugger" in waits["warnings"][0]
+        assert [text.partition(" has no effect")[0] for text in waits["warnings"][1:]] == list(ignored)
         assert session.post("/stdin", {"input": "you\n", "wait": 60})["exit_code"] == 4
         assert session.output() == "\nhello you\n"
         again = session.post("/restart", {"wait": 60})

@@ -55,6 +55,8 @@ class LaunchSpec:
     """its debugger is left to whoever comes through the tunnel"""
     command: list[str] = field(default_factory=list)
     """of a command: how it is started, without its arguments"""
+    without_effect: list[str] = field(default_factory=list)
+    """of a command: what was asked for that means nothing to it or to the programs that it starts"""
 
     @property
     def stdin(self) -> bytes:

@@ -95,6 +95,8 @@ def launch_spec(
     if debugger_path is not None and spec.adapter != "ez":
         message = "A debugger that speaks the EZ protocol is for programs that are debugged with it"
         raise invalid_parameter("debugger_path", debugger_path, message, 'Launch with "adapter": "ez", or without it')
+    if kind == "command":
+        spec.without_effect = _without_effect(spec, python_path)
     if spec.adapter == "ez":
         pass  # its adapter says what it cannot do
     elif kind == "program":
@@ -141,6 +143,15 @@ def _check_native(spec: LaunchSpec) -> None:
         raise RelayError(
             "NOT_SUPPORTED", f"{name} is for Python programs", parameter=name, suggestion=f"Launch without {name}"
         )
+
+
+def _without_effect(spec: LaunchSpec, python_path: str | None) -> list[str]:
+    """Name what is for Python programs and does not reach those that a command starts."""
+    given = {"stop_on_entry": spec.stop_on_entry, "python_args": bool(spec.interpreter_args)}
+    given |= {"python_path": python_path is not None}
+    if not spec.debug_subprocesses:
+        given |= {"just_my_code": spec.just_my_code, "stop_scope": spec.stop_scope == "thread"}
+    return [name for name, is_given in given.items() if is_given]
 
 
 def _find_debugger(path: str | None, folder: str) -> str | None:

@@ -19,7 +19,13 @@ ITS_CHILDREN = (
     "GET /sessions/{id}/report?wait=30 waits until one of them stops"
 )
 RUNS_FREELY = "{name} is no Python program and runs without a debugger, and so does what it starts (debug_subprocesses)"
-NO_ENTRY = "stop_on_entry has no effect: {name} is not debugged itself. Set breakpoints for what it starts"
+NO_EFFECT = "{what} has no effect on {name}, which is not debugged itself. {advice}"
+ADVICE = {
+    "stop_on_entry": "Set breakpoints for what it starts",
+    "python_args": "Set variables in `env` for the Python programs that it starts, such as PYTHONWARNINGS",
+    "python_path": "What it starts runs on the Python that it calls; `venv` activates an environment for it",
+}
+OF_CHILDREN = "Launch without debug_subprocesses false, and it holds for the Python programs that it starts"
 
 
 class OnlyChildrenAdapter(DebugpyAdapter):
@@ -40,12 +46,16 @@ class OnlyChildrenAdapter(DebugpyAdapter):
 
     async def check_launch(self, spec: LaunchSpec) -> None:
         """What it is was found out when it was looked for."""
+        if "python_path" in spec.without_effect:
+            await self.check_interpreter(spec.interpreter)
 
     async def launch(self, spec: LaunchSpec, breakpoints: Groups, stop_on: list[ExceptionRule]) -> None:
         await self._forget_last_program()
         self._shown = os.path.basename(spec.target)
         self.warnings = [] if spec.debug_subprocesses else [RUNS_FREELY.format(name=self._shown)]
-        self.warnings += [NO_ENTRY.format(name=self._shown)] if spec.stop_on_entry else []
+        for what in spec.without_effect:
+            advice = ADVICE.get(what, OF_CHILDREN)
+            self.warnings.append(NO_EFFECT.format(what=what, name=self._shown, advice=advice))
         async with CallBack(self._folder, self._new_channel) as callback:
             environment = launching.environment_above(spec, self._session_id, callback, self._first_reference)
             if spec.debug_subprocesses:
