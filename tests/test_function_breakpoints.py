@@ -331,6 +331,27 @@ def test_functions_of_libraries_need_their_whole_name(session: Session, program:
     assert not listed(session)["bp_2"]["verified"]
 
 
+@pytest.mark.parametrize("version", pythons("3.11", "3.13"))
+def test_calls_that_the_debugger_makes_itself_do_not_stop(api: Api, program: Write, version: str) -> None:
+    """It looks for real paths on the program's threads, at every new file."""
+    path = program(
+        """
+        import os, threading
+        import helper
+        os.path.join("a", "b")  # @main
+        thread = threading.Thread(target=os.path.join, args=("c", "d"))
+        thread.start()
+        thread.join()
+        helper.join()
+        """
+    )
+    program("import os\ndef join():\n    return os.path.join('e', 'f')\n", "helper.py")
+    with api.session(python_path=str(pythons(version)[version])) as session:
+        set_on(session, "os.path.join")
+        assert len(list(stops(session, session.launch(path)))) == 3
+        assert listed(session)["bp_1"]["hit_count"] == 3
+
+
 def test_condition_hit_condition_and_log_message_work_as_on_lines(session: Session, program: Write) -> None:
     path = program("def f(n):\n    return n\n\n\nfor i in range(10):\n    f(i)\n")
     bp = set_on(session, "f", condition="n % 2", hit_condition=">=3")

@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from . import breakpoints
 from .names import MISSING, Name, code_tree, file_of, first_line, function_code, qualified, same_method
+from .returned import is_debugger_file
 
 FIRST_ID = 1000000000
 """Ids of function breakpoints begin here, those of combinations of breakpoints on one line at twice that."""
@@ -413,13 +414,27 @@ def hit(index: int, scope: Any) -> bool:
         ids.append(below.breakpoint_id)
     place = _by_index[index]
     for entry in _entries.get(place, ()):
-        if entry.is_entered(frame):
+        if entry.is_entered(frame) and _is_called_by_program(frame):
             _confirm(entry, place)
             if breakpoints.hit(entry.wanted.number, scope, _send):
                 ids.append(FIRST_ID + entry.wanted.number)
     if ids:
         _hit[threading.get_ident()] = ids[0] if len(ids) == 1 else _combination(tuple(ids))
     return bool(ids)
+
+
+def _is_called_by_program(frame: Any) -> bool:
+    """The debugger uses the standard library too, on threads of the program and before its first line."""
+    import pydevd
+
+    py_db = pydevd.get_global_debugger()
+    called, caller = frame, frame.f_back
+    while caller is not None and not _is_own(py_db, called.f_code):
+        file = caller.f_code.co_filename
+        if is_debugger_file(file):  # which also runs the program, and its threads
+            return bool(called.f_code.co_name == "<module>" or file.endswith("pydev_monkey.py"))
+        called, caller = caller, caller.f_back
+    return True
 
 
 def _confirm(entry: Entry, place: Place) -> None:
