@@ -105,12 +105,21 @@ def test_a_breakpoint_follows_its_line_until_the_launch_and_says_so(session: Ses
     assert [(bp["line"], bp["moved_from"], bp["verified"]) for bp in listed(session)] == [(9, 6, True), (11, 8, True)]
     moved = [event["body"]["breakpoint"] for event in session.events("breakpoint")][-2:]
     assert [(bp["id"], bp["line"], bp["moved_from"]) for bp in moved] == [("bp_1", 9, 6), ("bp_2", 11, 8)]
+    second = line_of(path, "second")
     edit(path, top="# four\n")
-    assert lines(session) == {"bp_1": 9, "bp_2": 11}  # those of the loaded version, as long as it runs
+    assert session.break_at(path, second)[0]["source_changed"]
+    # Those of the loaded version, as long as it runs.
+    assert lines(session) == {"bp_1": 9, "bp_2": 11, "bp_3": second}
     stop = session.post("/restart", {"wait": 30})
     assert stop["current_location"]["line"] == line_of(path, "first")
-    assert len(stop["warnings"]) == 2
+    assert len(stop["warnings"]) == 3
+    assert lines(session)["bp_3"] == line_of(path, "second")
     assert "warnings" not in session.post("/restart", {"wait": 30})
+    call = line_of(path, "call")
+    edit(path, top="# five\n")
+    session.break_at(path, call)
+    session.post("/restart", {"wait": 30})
+    assert lines(session)["bp_4"] == line_of(path, "call")
 
 
 def test_lines_that_take_each_others_places_are_followed_and_saved(api: Api, path: Path) -> None:

@@ -331,7 +331,7 @@ class Debuggee:
         paths = {path for bp in breakpoints for path in _paths(bp)}
         changed = await self.file_changes.among(paths, self.require_adapter())
         for bp in breakpoints:
-            before, bp.source_changed = bp.source_changed, not changed.isdisjoint(_paths(bp))
+            before, bp.source_changed = bp.source_changed, not changed.keys().isdisjoint(_paths(bp))
             if bp.source_changed and not before:
                 self.log.add("breakpoint", {"reason": "changed", "breakpoint": bp.to_dict()})
 

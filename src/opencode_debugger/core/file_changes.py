@@ -10,9 +10,12 @@ from typing import Any
 
 from ..adapters.base import Adapter
 from ..errors import RelayError
+from .source import read_lines
 
 HASHED = 4 * 1024 * 1024
 REMEMBERED = 1000
+KEPT, KEPT_SIZE = 64, 256 * 1024
+"""Files, and bytes of each, of which the lines are kept."""
 
 Version = tuple[float, int]
 """time and size"""
@@ -23,29 +26,38 @@ class FileChanges:
         self._began: float | None = None
         self._contents: dict[tuple[str, Version], int] = {}
         """of files as they were seen, so that saving one without a change is no change"""
+        self._lines: dict[tuple[str, Version], list[str]] = {}
 
     def begin(self, paths: set[str]) -> None:
         """A program starts, or is attached to: what is older than this has not changed since."""
         self._began = time.time()
+        self._lines.clear()
         for path in paths:
             self.notice(path)
 
     def notice(self, path: str) -> None:
         version = _version(path)
-        if version is not None and len(self._contents) < REMEMBERED and (path, version) not in self._contents:
+        if version is None:
+            return
+        if len(self._contents) < REMEMBERED and (path, version) not in self._contents:
             content = _content(path, version)
             if content is not None:
                 self._contents[path, version] = content
+        if len(self._lines) < KEPT and version[1] <= KEPT_SIZE and (path, version) not in self._lines:
+            self._lines[path, version] = read_lines(path)
 
-    async def among(self, paths: set[str], adapter: Adapter) -> set[str]:
-        """Those of the files that have changed. Asks the program only about what was written since it started."""
+    async def among(self, paths: set[str], adapter: Adapter) -> dict[str, list[str]]:
+        """Those of the files that have changed, with the lines that were loaded, none if they are not known.
+
+        Asks the program only about what was written since it started."""
         suspects = sorted(path for path in paths if self._is_suspect(path))
         if not suspects:
-            return set()
+            return {}
         with contextlib.suppress(RelayError):
             loaded = await adapter.loaded(suspects)
-            return {path for path in suspects if self._has_changed(path, loaded.get(path))}
-        return set()
+            changed = [path for path in suspects if self._has_changed(path, loaded.get(path))]
+            return {path: self._lines.get((path, (loaded[path][0], loaded[path][1])), []) for path in changed}
+        return {}
 
     def _is_suspect(self, path: str) -> bool:
         if self._began is None:

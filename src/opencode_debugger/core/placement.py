@@ -16,6 +16,7 @@ from ..wording import counted
 from .breakpoints import Breakpoint, BreakpointTable, examine, require_found, require_good_condition
 from .debuggee import Debuggee
 from .exception_breakpoints import ExceptionPlacement, draft_of
+from .moved_lines import content_of
 from .source import read_lines
 from .state import LIVE
 from .unsaved import Unsaved
@@ -131,6 +132,7 @@ class Placement:
         await self._follow_lines()
         async with self.changing:
             drafts = await self._table.check(breakpoints, strict, self._adapter)
+            await self._remember_loaded(drafts)
             async with self._all_or_nothing({draft.group for draft in drafts}):
                 placed = [self._table.place(draft) for draft in drafts]
                 await self._send({bp.group for bp, _ in placed})
@@ -157,6 +159,7 @@ class Placement:
                 message = f"{old.id} is on a function: it has no line to change"
                 raise invalid_parameter("line", str(changes["line"]), message, "Set a new breakpoint on the line")
             (new,) = await self._table.check([_as_item(old) | changes], strict, self._adapter)
+            await self._remember_loaded([new])
             self._table.require_room(old, new)
             if new.key == old.key:
                 new.content, new.places = old.content, new.places or old.places
@@ -206,6 +209,7 @@ class Placement:
         await self._follow_lines()
         async with self.changing:
             drafts = await self._table.check([item_of(each) for each in breakpoints], False, self._adapter)
+            await self._remember_loaded(drafts)
             rules = [draft_of(each, self._adapter.check_expression) for each in exception_breakpoints]
             wanted = {draft.key for draft in drafts}
             gone = [bp for bp in self._table.all() if replace and bp.key not in wanted]
@@ -273,10 +277,18 @@ class Placement:
         if self._debuggee.state in LIVE:
             await self._debuggee.mark_changed(breakpoints)
 
-    async def _old_versions(self, paths: set[str]) -> set[str]:
-        """Files of which the program runs an older version."""
+    async def _remember_loaded(self, drafts: list[Breakpoint]) -> None:
+        """Who gives a line while an older version of the file runs means the line of that version."""
+        by_line = [bp for bp in drafts if bp.line and not (bp.content and bp.content.asked)]
+        old = await self._old_versions({bp.path for bp in by_line})
+        for bp in by_line:
+            if bp.path in old:
+                bp.content = content_of(old[bp.path], bp.line)
+
+    async def _old_versions(self, paths: set[str]) -> dict[str, list[str]]:
+        """Files of which the program runs an older version, with its lines, none if they are not known."""
         if self._debuggee.state not in LIVE:
-            return set()
+            return {}
         return await self._debuggee.file_changes.among(paths, self._adapter)
 
     async def _send(self, paths: set[str]) -> None:
