@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import os
 import shlex
 import signal
+import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -16,7 +21,9 @@ from relays import Api, Relay, Session, refusal, runs, wait_until
 from test_children import NOT_ENABLED, family, stopped
 
 from opencode_debugger.adapters import gdb_program
-from opencode_debugger.adapters.native.children import ONE_PROCESS
+from opencode_debugger.adapters.native import to_exec
+from opencode_debugger.adapters.native.children import ONE_PROCESS, Hold, NativeArrival
+from opencode_debugger.adapters.processes import tracer_of
 
 
 @pytest.fixture
@@ -171,6 +178,39 @@ def child_without_debugger(session: Session, program: Native, folder: Path) -> i
     wait_until((folder / "waits").exists)
     (child,) = psutil.Process(started["pid"]).children()
     return int(child.pid)
+
+
+def test_a_child_is_debugged_when_the_debugger_of_its_parent_has_let_go_of_it() -> None:
+    with subprocess.Popen(["sleep", "600"]) as child, ThreadPoolExecutor() as aside:
+        try:
+            let_go = threading.Event()
+            threading.Thread(target=trace, args=(child.pid, let_go)).start()
+            wait_until(lambda: tracer_of(child.pid))
+            arrival = NativeArrival(Hold(child.pid, 0, b""), os.getpid(), cast(Any, None))
+            introduced = aside.submit(asyncio.run, arrival.introduce())
+            assert not wait([introduced], timeout=0.1).done
+            let_go.set()
+            assert introduced.result(30)["program"]["args"] == ["600"]
+            assert tracer_of(child.pid) is None
+        finally:
+            child.kill()
+
+
+def trace(pid: int, let_go: threading.Event) -> None:
+    """What a thread traces is let go when the thread ends."""
+    to_exec.ptrace(to_exec.SEIZE, pid)
+    let_go.wait(30)
+
+
+def test_a_child_that_is_killed_while_it_is_held_leaves_nothing_in_the_memory_of_its_parent() -> None:
+    shared = ctypes.create_string_buffer(b"on the spot")
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        Hold(child.pid, ctypes.addressof(shared), b"not collect", sharer=os.getpid()).undo()
+        assert shared.value == b"not collect"
+        child.wait()
+        Hold(child.pid, ctypes.addressof(shared), b"as it was..", sharer=os.getpid()).undo()
+        assert shared.value == b"as it was.."
 
 
 @pytest.mark.parametrize(

@@ -251,6 +251,15 @@ def parent_pid(pid: int) -> int | None:
     return None
 
 
+def tracer_of(pid: int) -> int | None:
+    """The process that debugs this one."""
+    with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/status") as file:
+        for line in file:
+            if line.startswith("TracerPid:"):
+                return int(line.split()[1]) or None
+    return None
+
+
 def is_stopped(pid: int) -> bool:
     """By a signal such as SIGSTOP; one that a debugger holds does not count (Linux)."""
     return _state(pid) == b"T"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import RelayError
+from ..processes import tracer_of
 from ..watched import Watched
 from .process import Helper
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .gdb_children import GdbChildren
 
 TO_EXEC = Path(__file__).with_name("to_exec.py")
+LETTING_GO = 5.0
+"""Seconds for the debugger of its parent to let go of a new child, which it does after it has told of it."""
 NEW_COMMAND = 0.25
 """Seconds for a new process to become the program that it was started for, so that it can be told by name."""
 LOOK = 0.01
@@ -38,40 +41,46 @@ class Hold:
     pid: int
     address: int
     code: bytes
+    sharer: int | None = None
+    """the process with which it shares its memory, and which goes on at the same place when this one has ended"""
 
     def undo(self) -> None:
         """Lets it go on. One that cannot be let go is ended: it would be busy for ever."""
         try:
-            with open(f"/proc/{self.pid}/mem", "r+b", buffering=0) as memory:
-                memory.seek(self.address)
-                memory.write(self.code)
-        except FileNotFoundError:
-            return
+            if not self._put_back(self.pid) and self.sharer is not None:
+                self._put_back(self.sharer)
         except OSError:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
+
+    def _put_back(self, pid: int) -> bool:
+        """Whether there was memory to write to: one that has ended has none."""
+        try:
+            with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+                memory.seek(self.address)
+                return memory.write(self.code) == len(self.code)
+        except (FileNotFoundError, ProcessLookupError):
+            return False
 
 
 class NativeArrival:
     """A child that is held until its own debugger has come."""
 
-    def __init__(self, hold: Hold, ppid: int, shares_memory: bool, elder: GdbChildren) -> None:
+    def __init__(self, hold: Hold, ppid: int, elder: GdbChildren) -> None:
         self.hold: Hold | None = hold
         self.pid = hold.pid
         self.elder = elder
         self.known = {"pid": hold.pid, "ppid": ppid, "adapter": "gdb", "interpreter": None, "fork": True}
-        self._shares_memory = shares_memory
 
     async def introduce(self) -> dict[str, Any]:
+        await untraced(self.pid)
         about = dict(self.known)
-        if self._shares_memory:
-            await self._reach_program()
+        if self.hold is not None and self.hold.sharer is not None:
+            await self._reach_program(self.hold)
             about |= {"fork": False, "command": command_of(self.pid)}
         return {**about, "program": describe(self.pid)}
 
-    async def _reach_program(self) -> None:
-        hold = self.hold
-        assert hold is not None
+    async def _reach_program(self, hold: Hold) -> None:
         command = [sys.executable, "-I", "-S", str(TO_EXEC), str(hold.pid), str(hold.address), hold.code.hex()]
         helper = Helper(command, {}, self.elder.marker, None, lambda: None)
         try:
@@ -91,6 +100,14 @@ class NativeArrival:
         hold, self.hold = self.hold, None
         if hold is not None:
             hold.undo()
+
+
+async def untraced(pid: int) -> None:
+    """Waits until no debugger has it: before that no other gets it."""
+    for _ in range(round(LETTING_GO / LOOK)):
+        if tracer_of(pid) is None:
+            return
+        await asyncio.sleep(LOOK)
 
 
 def describe(pid: int) -> dict[str, Any]:

@@ -39,9 +39,10 @@ class GdbChildren(NativeAdapter):
         pid, ppid, why_not = told["pid"], told["ppid"], told.get("why_not")
         elder = self._elder or self
         if "address" in told:
-            hold = Hold(pid, told["address"], bytes.fromhex(told["code"]))
+            sharer = ppid if told["shares"] else None
+            hold = Hold(pid, told["address"], bytes.fromhex(told["code"]), sharer)
             if len(elder._young) < MOST and not elder._is_ending:
-                self._listener.on_child(NativeArrival(hold, ppid, told["shares"], elder))
+                self._listener.on_child(NativeArrival(hold, ppid, elder))
                 return
             hold.undo()
             why_not = TOO_MANY

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import signal
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base import AttachSpec, LaunchSpec
-from ..processes import ExitStatus
+from ..processes import ExitStatus, tracer_of
 from ..watched import Watched
 from . import core_file, lldb_program
 from .adapter import SERVER_NEWS
@@ -143,7 +142,7 @@ class LldbAdapter(LldbStopping):
             done(self._started)
             return
         super()._on_process(body)
-        server = None if self.pid is None or self._program is not None else _tracer(self.pid)
+        server = None if self.pid is None or self._program is not None else tracer_of(self.pid)
         if self.pid is None or server is None:
             return
         self._program = program = Watched(self.pid, is_kept=False)
@@ -237,12 +236,3 @@ class LldbAdapter(LldbStopping):
         if helper is not None:
             await helper.end()
         await super()._close()
-
-
-def _tracer(pid: int) -> int | None:
-    """The process that debugs this one."""
-    with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/status") as file:
-        for line in file:
-            if line.startswith("TracerPid:"):
-                return int(line.split()[1]) or None
-    return None
