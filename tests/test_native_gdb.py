@@ -513,7 +513,7 @@ def test_headers_of_executables(trouble: Native, build: Builder, tmp_path: Path)
     for content in (b"", b"#!/bin/sh\n", elf.MAGIC, elf.MAGIC + bytes(48), elf.MAGIC + b"\xff" * 100):
         path = tmp_path / "no"
         path.write_bytes(content)
-        assert (elf.read(str(path)) or elf.Elf("", 0, 0)).sections == set()
+        assert (elf.read(str(path)) or elf.Elf("", 0, 0)).sections == {}
 
 
 @pytest.fixture(autouse=True)

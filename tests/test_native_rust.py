@@ -28,6 +28,19 @@ def inside(session: Session, row: dict[str, Any], **page: Any) -> dict[str, Any]
     return dict(session.get(f"/variables/{row['variables_reference']}", **page))
 
 
+def test_rust_is_recognised_by_names_of_functions_of_which_little_is_read_at_once(
+    shop: Native, build: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for at_once in (rust.AT_ONCE, 64):  # the name lies across two parts, or more
+        monkeypatch.setattr(rust, "AT_ONCE", at_once)
+        assert (rust.is_rust(str(shop.program)), rust.is_rust(str(build("family").program))) == (True, False)
+    content = shop.program.read_bytes()
+    half, text = tmp_path / "half", tmp_path / "text"
+    half.write_bytes(content[: len(content) // 2])
+    text.write_bytes(rust.MARK)
+    assert [rust.is_rust(str(path)) for path in (half, text, tmp_path / "none")] == [False] * 3
+
+
 def test_values_of_rust_are_shown_and_expanded_as_rust_has_them(session: Session, shop: Native) -> None:
     session.break_at(shop.source, shop.line("looked"))
     stop = session.launch(program=str(shop.program), adapter="gdb")

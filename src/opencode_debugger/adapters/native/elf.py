@@ -28,7 +28,7 @@ HEADER = 56
 """Bytes that tell of one, on machines of 64 bits."""
 BUILD_ID = 3
 """The kind of a note."""
-BROKEN = (OSError, struct.error, ValueError, OverflowError)
+BROKEN = (OSError, struct.error, ValueError, OverflowError, IndexError)
 """What reading a damaged file raises."""
 DEBUG_FILES = "/usr/lib/debug/.build-id"
 
@@ -48,7 +48,8 @@ class Elf:
     bits: int
     kind: int
     """2 executable, 3 shared (position-independent executables too), 4 core"""
-    sections: set[str] = field(default_factory=set)
+    sections: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """by name: where in the file, and how many bytes"""
 
     @property
     def has_debug_info(self) -> bool:
@@ -57,7 +58,7 @@ class Elf:
 
     @property
     def holds_debug_info(self) -> bool:
-        return bool({".debug_info", ".zdebug_info"} & self.sections)
+        return ".debug_info" in self.sections or ".zdebug_info" in self.sections
 
     @property
     def is_stripped(self) -> bool:
@@ -141,17 +142,20 @@ def read(path: str) -> Elf | None:
         return None
 
 
-def _sections(file: IO[bytes], order: str, bits: int, offset: int, size: int, count: int, names: int) -> set[str]:
+def _sections(
+    file: IO[bytes], order: str, bits: int, offset: int, size: int, count: int, names: int
+) -> dict[str, tuple[int, int]]:
     file.seek(offset)
     table = file.read(size * count)
-    where = (24, 32, "QQ") if bits == 64 else (16, 20, "II")
-    at, length = struct.unpack_from(order + where[2], table, names * size + where[0])
+    start, layout = (24, "QQ") if bits == 64 else (16, "II")
+    places = [struct.unpack_from(order + layout, table, index * size + start) for index in range(count)]
+    at, length = places[names]
     file.seek(at)
     texts = file.read(length)
-    found = set()
-    for index in range(count):
+    found = {}
+    for index, (where, extent) in enumerate(places):
         (start,) = struct.unpack_from(order + "I", table, index * size)
-        found.add(texts[start : texts.index(b"\0", start)].decode("ascii", "replace"))
+        found[texts[start : texts.index(b"\0", start)].decode("ascii", "replace")] = (where, extent)
     return found
 
 

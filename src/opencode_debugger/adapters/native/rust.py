@@ -7,14 +7,19 @@ the program nor the working directory, where a project may name a toolchain of i
 from __future__ import annotations
 
 import functools
-import mmap
 import os
 import subprocess
+from typing import IO
 
 from ...files import find_executable
+from . import elf
 
 MARK = b"rust_eh_personality"
 """A function of every program with Rust in it."""
+NAMES = (".strtab", ".dynstr")
+"""The sections with the names of functions: a small part of a program with debug information."""
+AT_ONCE = 1 << 20
+"""bytes"""
 STANDARD = "/lib/rustlib/src/rust/"
 """In paths of the standard library's sources, where they are installed; elsewhere those lead nowhere."""
 PRINTERS = "lib/rustlib/etc"
@@ -28,12 +33,25 @@ MISSING = (
 
 
 def is_rust(path: str) -> bool:
-    """Whether there is Rust in a program, by the names in it."""
+    """Whether there is Rust in a program. It is read, not mapped: a compiler that cuts it off would end us."""
+    found = elf.read(path)
+    places = [found.sections[name] for name in NAMES if name in found.sections] if found is not None else []
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return content.find(MARK) >= 0
-    except (OSError, ValueError):
+        with open(path, "rb") as file:
+            return any(_has_mark(file, offset, size) for offset, size in places)
+    except elf.BROKEN:
         return False
+
+
+def _has_mark(file: IO[bytes], offset: int, size: int) -> bool:
+    file.seek(offset)
+    before = b""
+    while size > 0 and (part := file.read(min(size, AT_ONCE))):
+        if MARK in before + part:
+            return True
+        before = part[-len(MARK) + 1 :]
+        size -= len(part)
+    return False
 
 
 @functools.cache
