@@ -71,6 +71,15 @@ def test_functions_of_cpp_are_found_by_signature_template_label_and_address(
     assert found.count((pairs, line("twice"))) == 1
 
 
+def test_a_function_of_c_is_found_with_its_parameters_too(session: Session, build: Builder, adapter: str) -> None:
+    tour = build("tour")
+    session.launch(program=str(tour.program), adapter=adapter, stop_on_entry=True)
+    named, signed, missing = by_function(session, "factorial", "factorial(int)", "factorials(int)")
+    assert [bp["verified"] for bp in (named, signed, missing)] == [True, True, False]
+    assert signed["locations"] == named["locations"] and len(signed["locations"]) == 1
+    assert session.resume()["hit_breakpoint_ids"] == [named["id"], signed["id"]]
+
+
 def test_an_address_stops_where_it_is_and_again_after_a_restart(session: Session, build: Builder, adapter: str) -> None:
     names = build("names")
     session.launch(program=str(names.program), adapter=adapter, stop_on_entry=True)

@@ -21,6 +21,10 @@ FOUND = re.compile(r"^\s+Summary: .* at .*?:(\d+)(?::\d+)?$", re.MULTILINE)
 LINE = re.compile(r"^\[0x.*\): .*?:(\d+)(?::\d+)?$", re.MULTILINE)
 NEAR = 100
 """Lines before one without code in which the last one with code is looked for."""
+SIGNATURE = re.compile(r"(\w+) *\(.*\)")
+"""Of a function that may be one of C, which has no parameters in its name."""
+MANGLED = "mangled function = "
+"""What a function of C++ has."""
 BLANKS = re.compile(r"(?<=[(<]) +| +(?=[)>,])")
 EXECUTABLE = re.compile(r"^\[0x[0-9a-f]+-0x[0-9a-f]+\) ..x", re.MULTILINE)
 RANGE = re.compile(r"^\s+Function: .*range = \[(0x\w+)-", re.MULTILINE)
@@ -167,9 +171,13 @@ class LldbMarks(Marks):
         if name.startswith(AN_ADDRESS):
             return await self._set_address(name.removeprefix(AN_ADDRESS), condition)
         named = await self._set(f"--name {quoted(BLANKS.sub('', name))}{condition}")
-        if named["verified"] or "id" not in named or not {":", "<"}.intersection(name):
+        signature = SIGNATURE.fullmatch(name)
+        if named["verified"] or "id" not in named or not (signature or {":", "<"}.intersection(name)):
             return named
-        found = await self._set(f"--func-regex {quoted(rust_pattern(name))}{condition}")
+        other = f"--name {quoted(signature[1])}" if signature else f"--func-regex {quoted(rust_pattern(name))}"
+        found = await self._set(f"{other}{condition}")
+        if signature and MANGLED in await self._run(f"breakpoint list --verbose {found.get('id')}"):
+            found["verified"] = False
         worse = named if found["verified"] else found
         if "id" in worse:
             await self._run(f"breakpoint delete {worse['id']}")

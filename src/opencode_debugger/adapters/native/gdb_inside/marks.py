@@ -217,21 +217,30 @@ def _made(wish: Json) -> Mark:
 
 
 def _meant(name: str) -> Iterator[str]:
-    """What gdb calls a function that it does not find: a method with its `const`, one of Rust with its modules."""
+    """What gdb calls a function that it does not find: a method with its `const`, one of C without its parameters, one
+    of Rust with its modules."""
     if name.endswith(")"):
         yield f"{name} const"
     word = re.match(r"\w[\w:]*", name)
     if word is None:
         return
-    try:
-        listed = gdb.execute_mi("-symbol-info-functions", "--name", f"::{word[0]}")
-    except Exception:
-        return  # a gdb that cannot be asked
-    known = {symbol["name"] for file in listed["symbols"].get("debug", ()) for symbol in file["symbols"]}
+    if name[word.end() :].startswith("("):
+        named = {each for each in _functions(f"^{word[0]}") if each.partition("(")[0] == word[0]}
+        if named == {word[0]}:
+            yield word[0]
+    known = _functions(f"::{word[0]}")
     full = re.compile(f"(.*::{re.escape(name)})(<.*>)?")
     names = {found[1] for found in map(full.fullmatch, known) if found}
     if len(names) == 1:
         yield names.pop()
+
+
+def _functions(pattern: str) -> set[str]:
+    try:
+        listed = gdb.execute_mi("-symbol-info-functions", "--name", pattern)
+    except Exception:
+        return set()  # a gdb that cannot be asked
+    return {symbol["name"] for file in listed["symbols"].get("debug", ()) for symbol in file["symbols"]}
 
 
 def _problem_of(address: int) -> str | None:
