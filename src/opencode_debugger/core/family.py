@@ -237,9 +237,13 @@ class Family:
         return parent is not None and (parent == session.id or self._descends(parent, session))
 
     def _parent_of(self, about: dict[str, Any]) -> Session:
-        """The session of the nearest process above it that is debugged: between them may be a shell."""
-        by_pid = {pid: id for id, pid in self._pids.items() if self.members[id].state not in ENDED}
+        """The session of the nearest process above it that is debugged: between them may be a shell. Its own parent may
+        have ended by now, as that of a daemon does."""
         above: int | None = about["ppid"]
+        started_by = [id for id, pid in self._pids.items() if pid == above]
+        if started_by:
+            return self.members[started_by[-1]]
+        by_pid = {pid: id for id, pid in self._pids.items() if self.members[id].state not in ENDED}
         for _ in range(DEEPEST):
             if above is None or above in by_pid:
                 break
