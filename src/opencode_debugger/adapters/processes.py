@@ -246,9 +246,8 @@ async def end_others(marker: str) -> None:
 
 
 def parent_pid(pid: int) -> int | None:
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
-        return int(file.read().rpartition(b")")[2].split()[1]) or None
-    return None
+    fields = _stat(pid)
+    return int(fields[1]) or None if fields else None
 
 
 def tracer_of(pid: int) -> int | None:
@@ -267,9 +266,15 @@ def is_stopped(pid: int) -> bool:
 
 def _state(pid: int) -> bytes | None:
     """The letter that Linux has for it."""
+    fields = _stat(pid)
+    return fields[0] if fields else None
+
+
+def _stat(pid: int) -> list[bytes]:
+    """What /proc/PID/stat has behind the name; nothing of one that is gone."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-        return file.read().rpartition(b")")[2].split()[0]
-    return None
+        return file.read().rpartition(b")")[2].split()
+    return []
 
 
 def runs(pid: int) -> bool:
