@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from native import Builder
-from relays import Api, Relay, refusal
+from relays import Api, Relay, refusal, wait_until
 from targets import Target, attach
 from test_native_four_ways import WAYS
 
@@ -107,15 +107,19 @@ class PortWatch:
 
 
 LISTENS = """
-import socket, time
+import socket, sys
 with socket.create_server(("127.0.0.1", 0)):
-    time.sleep(0.1)
+    sys.stdin.read()
 """
 
 
-def test_a_port_that_is_open_for_a_moment_is_seen() -> None:
-    with PortWatch(os.getpid()) as watch:
-        subprocess.run([sys.executable, "-I", "-S", "-c", LISTENS], check=True)
+def test_a_port_that_is_open_until_the_next_look_is_seen() -> None:
+    command = [sys.executable, "-I", "-S", "-c", LISTENS]
+    with PortWatch(os.getpid()) as watch, subprocess.Popen(command, stdin=subprocess.PIPE) as listens:
+        try:
+            wait_until(lambda: watch.found)
+        finally:
+            listens.communicate()
     assert len(watch.found) == 1
 
 
