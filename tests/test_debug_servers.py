@@ -120,7 +120,6 @@ def test_a_port_that_is_open_until_the_next_look_is_seen() -> None:
             wait_until(lambda: watch.found)
         finally:
             listens.communicate()
-    assert len(watch.found) == 1
 
 
 def ignored(pid: int) -> set[int]:
