@@ -7,6 +7,7 @@ import itertools
 import os
 import random
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -220,6 +221,12 @@ def runs(pid: int) -> bool:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def stop_process(pid: int) -> None:
+    """Stop it with a signal: that is sent at once, and takes effect when the process has its turn."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
 
 
 def wait_until(what: Callable[[], T], seconds: float = 30) -> T:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from relays import Api, ApiError, Relay, Session, line_of, pythons, refusal, wait_until
+from relays import Api, ApiError, Relay, Session, line_of, pythons, refusal, stop_process, wait_until
 from targets import Target, attach, listening, running, stopped
 
 from opencode_debugger.adapters import gdb_program
@@ -248,7 +248,7 @@ def test_a_python_that_is_too_old(session: Session, version: str, program: Write
 
 def test_a_process_that_is_stopped(session: Session, program: Write) -> None:
     with running(program(ASKED)) as target:
-        os.kill(target.pid, signal.SIGSTOP)
+        stop_process(target.pid)
         try:
             assert "it is stopped" in refused(session, target.pid)
         finally:

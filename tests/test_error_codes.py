@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, ApiError, Relay, Session, free_port, line_of, refusal, wait_until
+from relays import Api, ApiError, Relay, Session, free_port, line_of, refusal, stop_process, wait_until
 from sockets import debug_of
 from strangers import heard_by_another_user, needs_root
 from stub_relay import served
@@ -483,7 +483,7 @@ def test_an_expression_that_runs_too_long_times_out(paused: Session) -> None:
 def test_a_program_that_is_stopped_from_outside_times_out(small: Api, sample: Path) -> None:
     with small.session() as session:
         pid = session.launch(sample, wait=False)["pid"]
-        os.kill(pid, signal.SIGSTOP)
+        stop_process(pid)
         started = time.monotonic()
         error = provoke(504, "DEBUGPY_TIMEOUT", session.get, "/threads")
         assert time.monotonic() - started < 15

@@ -31,6 +31,7 @@ from relays import (
     pythons,
     refusal,
     runs,
+    stop_process,
     wait_for_requests,
     wait_until,
 )
@@ -257,7 +258,7 @@ def test_a_stopped_runner_is_told_and_goes_on_later(relay: Relay, session: Sessi
     session.break_at(path, "stop")
     session.launch(path)
     runner = relay.runner_of(session)
-    runner.suspend()
+    stop_process(runner.pid)
     try:
         started = time.monotonic()
         with meanwhile(session, lambda own: refusal(504, "DEBUGPY_TIMEOUT", own.step)) as step:
@@ -283,7 +284,7 @@ def test_a_program_that_a_signal_stopped_is_told_and_goes_on_later(session: Sess
     path = program("import time\nx = 1\nwhile x < 2:  # @stop\n    time.sleep(0.01)\n")
     bp = session.break_at(path, "stop")[0]
     pid = session.launch(path)["pid"]
-    os.kill(pid, signal.SIGSTOP)
+    stop_process(pid)
     try:
         started = time.monotonic()
         assert "SIGSTOP" in session.get("/status")["message"]
@@ -295,7 +296,7 @@ def test_a_program_that_a_signal_stopped_is_told_and_goes_on_later(session: Sess
     assert wait_until(lambda: session.evaluate("x"))["result"] == "1"
     session.delete(f"/breakpoints/{bp['id']}")
     session.resume(wait=False)
-    os.kill(pid, signal.SIGSTOP)
+    stop_process(pid)
     try:
         started = time.monotonic()
         assert "SIGSTOP" in session.get("/report")["message"]
@@ -305,7 +306,7 @@ def test_a_program_that_a_signal_stopped_is_told_and_goes_on_later(session: Sess
     finally:
         os.kill(pid, signal.SIGCONT)
     wait_until(lambda: session.get("/status")["status"] == "paused")  # the pause was asked for
-    os.kill(pid, signal.SIGSTOP)
+    stop_process(pid)
     assert session.delete()["deleted"]
     assert not runs(pid)
 
@@ -368,7 +369,7 @@ def test_a_session_found_again_while_its_runner_is_stopped_comes_back_when_it_go
         session.launch(path)
         runner = relay.runner_of(session)
     relay.kill()
-    runner.suspend()
+    stop_process(runner.pid)
     try:
         relay.start()
         with Api(relay.base_url) as api:
