@@ -331,7 +331,7 @@ def test_new_sessions_come_also_when_the_process_that_forks_them_is_of_no_use(lo
         wait_until(lambda: are_ready(lonely, 3))
         forks = psutil.Process(lonely.runner_of(kept).ppid())
         assert forks.cmdline()[-1].endswith(FORKS)
-        forks.suspend() if fate == "stopped" else forks.kill()
+        stop_process(forks.pid) if fate == "stopped" else forks.kill()
         for _ in range(3):  # two were ready
             with api.session() as session:
                 assert session.launch(code="x = 1")["status"] == "terminated"
@@ -346,7 +346,7 @@ def test_a_spare_that_is_of_no_use_fails_no_new_session(lonely: Relay, fate: str
         before = wait_until(lambda: lonely.runners() if are_ready(lonely, 2) else None)
         for spare in before:
             if fate == "stopped":
-                spare.suspend()
+                stop_process(spare.pid)
             elif fate == "killed":
                 spare.kill()
             else:
@@ -390,7 +390,7 @@ def test_a_session_that_is_kept_is_kept_also_while_its_runner_is_stopped(own_rel
         session = api.session()
         session.launch(code="input()", wait=False)
         runner = relay.runner_of(session)
-        runner.suspend()
+        stop_process(runner.pid)
         try:
             text = {"input": "x" * 4_000_000}  # more than the socket takes
             with meanwhile(session, lambda own: own.post("/stdin", text)) as sent:

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from relays import Api, ApiError, Relay, Session, line_of, meanwhile, refusal, runs, wait_until
+from relays import Api, ApiError, Relay, Session, line_of, meanwhile, refusal, runs, stop_process, wait_until
 
 Write = Callable[..., Path]
 
@@ -384,7 +384,7 @@ def test_a_hung_runner_is_ended_and_holds_up_no_other_session(relay: Relay, api:
     hung = api.session()
     pid = hung.launch(path, stop_on_entry=True)["pid"]
     runner = relay.runner_of(hung)
-    runner.suspend()
+    stop_process(runner.pid)
     try:
         started = time.monotonic()
         listed = {row["session_id"]: row["status"] for row in api.get("/sessions", limit=100)["items"]}
