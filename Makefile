@@ -2,37 +2,58 @@
 PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.installed
-JOBS ?= 4
+DEV_READY = .venv/.installed-dev
+JOBS ?= 6
 
-.PHONY: setup serve test lint bench coverage lock clean
+.PHONY: setup serve check test tools lint compare record bench cpython coverage lock clean
 
-setup: $(READY)
+setup: $(DEV_READY)
 	@:
 
 $(READY): requirements.lock pyproject.toml scripts/setup
 	@PYTHON="$(PYTHON)" sh scripts/setup
 
+$(DEV_READY): requirements-dev.lock pyproject.toml scripts/setup
+	@PYTHON="$(PYTHON)" sh scripts/setup dev
+
 serve: $(READY)
 	@exec $(BIN)/opencode-debugger serve $(ARGS)
 
-lint: $(READY)
+lint: $(DEV_READY)
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
 
-test: lint
-	@sh scripts/test-tools
-	@sh scripts/compile "$$HOME"/.pyenv/versions/3.[89].*/bin/python "$$HOME"/.pyenv/versions/3.1?.*/bin/python
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+check: lint
+	@$(BIN)/python -m pytest -q -n $(JOBS) --max-worker-restart 0 --dist loadfile --no-loadscope-reorder @tests/quick.txt
 
-bench: $(READY)
+tools: $(DEV_READY)
+	@sh scripts/test-tools
+	@sh scripts/mcp-inspector
+	@sh scripts/page-tools
+	@sh scripts/compile "$$HOME"/.pyenv/versions/3.[89].*/bin/python "$$HOME"/.pyenv/versions/3.1?.*/bin/python
+
+test: $(DEV_READY)
+	@$(MAKE) --no-print-directory -j2 lint tools
+	@$(BIN)/python -m pytest -n $(JOBS) --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --ignore tests/recorded $(ARGS)
+
+compare: $(DEV_READY)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/recorded $(ARGS)
+
+record: $(DEV_READY)
+	@RECORD=1 $(BIN)/python -m pytest -q tests/recorded $(ARGS)
+
+bench: $(DEV_READY)
 	@$(BIN)/python bench/run.py $(ARGS)
 
-coverage: $(READY)
-	@$(BIN)/python tests/manifest.py
+cpython: $(DEV_READY)
+	@$(BIN)/python tests/cpython/own_tests.py $(ARGS)
+
+coverage: $(DEV_READY)
+	@$(BIN)/python tests/helpers/manifest.py
 
 lock:
-	@PYTHON="$(PYTHON)" sh scripts/lock
+	@PYTHON="$(PYTHON)" sh scripts/lock $(ARGS)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist

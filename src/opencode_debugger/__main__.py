@@ -7,21 +7,21 @@ import sys
 
 
 def main() -> None:
-    """Importing what the other commands need takes longer than an IDE likes to wait."""
-    sys.path[:] = dependable(sys.path)  # before anything else is imported
+    """Run a command, with no more imported than it needs: IDEs and agents wait for it."""
+    sys.path[:] = dependable_path(sys.path)  # before anything else is imported
     if sys.argv[1:2] in (["debugserver"], ["stdio"]):
-        from .cli.debugserver import quickly
+        from .cli.serving.debugserver import run_quickly
 
-        code = quickly(sys.argv[1:])
+        code = run_quickly(sys.argv[1:])
         if code is not None:
             sys.exit(code)
-    from .cli.main import run
+    from .cli.dispatch import run
 
-    run()
+    sys.exit(run(sys.argv[1:]))
 
 
-def dependable(path: list[str]) -> list[str]:
-    """Where modules are looked for, without what depends on the working directory: anybody may have put a file there.
+def dependable_path(path: list[str]) -> list[str]:
+    """Return where modules are looked for, without what depends on the working directory: anybody may put a file there.
 
     Python itself puts it first (`-m`), and takes an empty or relative entry of PYTHONPATH for it.
     """

@@ -6,15 +6,16 @@ import contextlib
 import errno
 import logging
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import msgspec
+
+if TYPE_CHECKING:
+    from pathlib import Path  # which a runner does without: it brings much along
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ LARGEST = 64 * 1024 * 1024
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether it is the folder, or in it, as both are spelled."""
+    """Tell whether a path is the folder, or in it, as both are spelled."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
@@ -58,17 +59,16 @@ def refused_source(path: str, descriptor: int | None = None) -> str | None:
     return "It is not a file of the program" if is_ours else None
 
 
-def withhold(folder: Path) -> None:
+def withhold_folder(folder: Path | str) -> None:
     """Whatever asks for a source file does not get one of this folder: the relay's own, with its tokens."""
     _withheld.add(os.path.realpath(folder))
 
 
 def is_withheld(path: str) -> bool:
-    """Whether it leads into such a folder, to a file of it under another name, or to what the kernel makes up."""
+    """Tell whether it leads into such a folder, to a file of it under another name, or to what the kernel makes up."""
     real = os.path.realpath(path)
-    return any(is_inside(real, folder) for folder in (*KERNEL, *_withheld)) or any(
-        _is_linked(real, folder) for folder in _withheld
-    )
+    is_below = any(is_inside(real, folder) for folder in (*KERNEL, *_withheld))
+    return is_below or any(_is_linked(real, folder) for folder in _withheld)
 
 
 def _is_linked(path: str, folder: str) -> bool:
@@ -79,15 +79,11 @@ def _is_linked(path: str, folder: str) -> bool:
         return False
     if status.st_nlink < 2:
         return False
-    below = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
-    return any(os.path.samestat(status, found) for found in map(_status, below) if found is not None)
-
-
-def _status(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except OSError:
-        return None  # it has just gone
+    for below in (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names):
+        with contextlib.suppress(OSError):  # it has just gone
+            if os.path.samestat(status, os.lstat(below)):
+                return True
+    return False
 
 
 _withheld: set[str] = set()
@@ -97,8 +93,18 @@ def find_executable(name: str, path: str | None = None) -> str | None:
     """The absolute path of a program, given by a path or by its name on PATH. What an empty or relative entry of PATH
     finds depends on the working directory, where anybody may have put it."""
     folders = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
-    found = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
-    return None if found is None else os.path.abspath(found)
+    places = [name] if os.path.dirname(name) else [os.path.join(each, name) for each in folders if os.path.isabs(each)]
+    there = (each for each in places if os.path.exists(each) and not os.path.isdir(each))
+    return next((os.path.abspath(each) for each in there if os.access(each, os.X_OK)), None)
+
+
+def unnamed_file() -> BinaryIO:
+    """An empty file that is in no folder, and gone when it is closed."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("opencode-debugger"), "w+b")
+    import tempfile  # here, because a runner would carry it and all that it brings along
+
+    return cast(BinaryIO, tempfile.TemporaryFile())
 
 
 def see_that_streams_are_open() -> None:
@@ -191,7 +197,7 @@ def write_file(path: Path, content: bytes) -> None:
     _sync_folder(path.parent)
 
 
-def read_file(path: Path) -> bytes:
+def read_file(path: Path | str) -> bytes:
     """Raises OSError for what is no file of a sensible size: nobody waits for the other end of a pipe."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         found = os.fstat(file.fileno())
@@ -203,8 +209,10 @@ def read_file(path: Path) -> bytes:
 
 
 def read_json(path: Path, default: T, check: Callable[[Any], T]) -> T:
-    """What `check` makes of the file; the default if it is missing or unusable (then it is set aside). Raises OSError
-    while the system has nothing left to read it with."""
+    """Return what `check` makes of the file; the default if it is missing or unusable (then it is set aside).
+
+    Raises OSError while the system has nothing left to read it with.
+    """
     try:
         return check(msgspec.json.decode(read_file(path)))
     except FileNotFoundError:

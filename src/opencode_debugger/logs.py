@@ -1,7 +1,5 @@
 """Logs on stderr: lines for people on a terminal, else one JSON object a line, with the id of the request behind it."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sys
@@ -22,9 +20,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:23] + "Z",
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
+            "level": record.levelname.lower(), "logger": record.name, "message": record.getMessage(),
         }
         if current := request_id.get():
             line["request_id"] = current
@@ -40,20 +36,20 @@ class PlainLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
         level = "" if record.levelno <= logging.INFO else f"{record.levelname}: "
-        line = f"{when}  {level}{visible(record.getMessage())}"
+        line = f"{when}  {level}{visible_text(record.getMessage())}"
         fields = getattr(record, "fields", {})
         if "ms" in fields:
             line += f"  {fields['ms']:g} ms"
         current = request_id.get()
         if current and record.levelno > logging.INFO:
-            line += f"  (request {visible(current)})"
+            line += f"  (request {visible_text(current)})"
         if record.exc_info:
             traceback = self.formatException(record.exc_info).splitlines()
-            line += "".join(f"\n    {visible(each)}" for each in traceback)
+            line += "".join(f"\n    {visible_text(each)}" for each in traceback)
         return without_tokens(line.encode("utf-8", "backslashreplace")).decode()
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
@@ -73,7 +69,7 @@ def without_tokens(text: bytes) -> bytes:
     return TOKEN.sub(b"ocdb_...", text) if b"ocdb_" in text else text
 
 
-def configure(level: str = "info", format: str = "auto") -> None:
+def configure_logs(level: str = "info", format: str = "auto") -> None:
     """Send every log of this process to stderr; uvicorn's own access lines are ours to write."""
     handler = StderrHandler()
     is_plain = format == "text" or (format == "auto" and sys.stderr.isatty())
@@ -92,7 +88,7 @@ def set_level(level: str) -> None:
     logging.getLogger("uvicorn").setLevel(max(logging.INFO, logging.getLogger().level))
 
 
-def access(method: str, path: str, status: int, seconds: float) -> None:
+def log_access(method: str, path: str, status: int, seconds: float) -> None:
     """One line per request; polls are only worth it when debugging."""
     level = logging.DEBUG if method == "GET" and path.endswith(POLLED) else logging.INFO
     if ACCESS.isEnabledFor(level):

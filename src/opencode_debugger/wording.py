@@ -1,7 +1,5 @@
 """Words of messages that depend on a number."""
 
-from __future__ import annotations
-
 
 def counted(number: int, what: str, many: str | None = None) -> str:
     """`1 line`, `2 lines`; `many` where an s is not enough."""

@@ -1,7 +1,5 @@
 """Tokens: 256 random bits behind a prefix by which they are recognised, known to the relay by their hash only."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 

@@ -25,8 +25,8 @@ class RequestFailed(Exception):
     """The debugger answered that it could not do it."""
 
 
-async def answer(sent: asyncio.Future[messages.Response], timeout: float) -> Any:
-    """The body of what came for a request that was sent."""
+async def answer_body(sent: asyncio.Future[messages.Response], timeout: float) -> Any:
+    """Return the body of what came for a request. Raise RequestFailed, TimeoutError or ChannelClosed."""
     async with asyncio.timeout(timeout):
         response = await sent
     if not response.success:
@@ -35,7 +35,7 @@ async def answer(sent: asyncio.Future[messages.Response], timeout: float) -> Any
 
 
 class Channel(asyncio.Protocol):
-    """Give it to `loop.create_connection` or `create_server`; it is usable once connected."""
+    """One conversation: give it to `loop.create_connection` or `create_server`; it is usable once connected."""
 
     def __init__(
         self,
@@ -48,7 +48,8 @@ class Channel(asyncio.Protocol):
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._deframer = framing.Deframer()
         self._pending: dict[int, asyncio.Future[messages.Response]] = {}
-        self._seq = 0
+        self.last_seq = 0
+        """the number of the message that was sent last, by which a request can be cancelled"""
         self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None
 
@@ -67,7 +68,7 @@ class Channel(asyncio.Protocol):
             self.connected.set_result(None)
 
     def _quick_ack(self) -> None:
-        """Again after each read: the kernel forgets it."""
+        """Ask for it again after each read: the kernel forgets it."""
         if self._socket is not None and TCP_QUICKACK is not None:
             self._socket.setsockopt(socket.IPPROTO_TCP, TCP_QUICKACK, 1)
 
@@ -75,12 +76,12 @@ class Channel(asyncio.Protocol):
         self._quick_ack()
         try:
             for body in self._deframer.feed(data):
-                self._dispatch(messages.decode(body))
+                self._dispatch_message(messages.decode_message(body))
         except (framing.FramingError, messages.MessageError) as error:
             logger.warning("the debugger sent something that is not DAP: %s", error)
             self.close(error)
 
-    def _dispatch(self, message: messages.Message) -> None:
+    def _dispatch_message(self, message: messages.Message) -> None:
         match message:
             case messages.Response():
                 future = self._pending.pop(message.request_seq, None)
@@ -89,41 +90,30 @@ class Channel(asyncio.Protocol):
             case messages.Event():
                 self.on_event(message)
             case messages.Request():
-                self._refuse(message)
-
-    def _refuse(self, request: messages.Request) -> None:
-        logger.debug("reverse request refused: %s", request.command)
-        self._write(messages.Response(request.seq, False, request.command, "not supported", None, self._next_seq()))
-
-    @property
-    def last_seq(self) -> int:
-        """Of the message that was sent last, by which a request can be cancelled."""
-        return self._seq
+                logger.debug("reverse request refused: %s", message.command)
+                seq = self._next_seq()
+                self._write_message(messages.Response(message.seq, False, message.command, "not supported", seq=seq))
 
     def _next_seq(self) -> int:
-        self._seq += 1
-        return self._seq
+        self.last_seq += 1
+        return self.last_seq
 
-    def _write(self, message: messages.Message) -> None:
+    def _write_message(self, message: messages.Message) -> None:
         if self._transport is None or self._transport.is_closing():
             raise ChannelClosed("the debugger is not connected")
-        self._transport.write(framing.frame(messages.encode(message)))
+        self._transport.write(framing.framed_message(messages.encode(message)))
 
     def send(self, command: str, arguments: dict[str, Any] | None = None) -> asyncio.Future[messages.Response]:
-        """Sends at once; the future holds the answer, whatever it says."""
+        """Send at once; the future holds the answer, whatever it says."""
         seq = self._next_seq()
         future: asyncio.Future[messages.Response] = asyncio.get_running_loop().create_future()
         self._pending[seq] = future
         try:
-            self._write(messages.Request(seq, command, arguments or {}))
+            self._write_message(messages.Request(seq, command, arguments or {}))
         except BaseException:
             del self._pending[seq]
             raise
         return future
-
-    async def request(self, command: str, arguments: dict[str, Any] | None = None, *, timeout: float) -> Any:
-        """The answer's body. Raises RequestFailed, TimeoutError or ChannelClosed."""
-        return await answer(self.send(command, arguments), timeout)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -146,7 +136,7 @@ class Channel(asyncio.Protocol):
                 self._transport.abort()
 
     def hand_over(self) -> tuple[asyncio.Transport, framing.Deframer]:
-        """The connection for somebody else to talk through, and what has come of the next message."""
+        """Return the connection for somebody else to talk through, and what has come of the next message."""
         if self._transport is None:
             raise ChannelClosed("the debugger closed the connection")
         transport, self._transport = self._transport, None

@@ -11,7 +11,7 @@ class FramingError(Exception):
     """The other side does not speak the protocol; the connection is useless from here on."""
 
 
-def frame(body: bytes) -> bytes:
+def framed_message(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -25,14 +25,11 @@ class Deframer:
 
     def feed(self, data: bytes) -> list[bytes]:
         self._buffer += data
-        bodies = []
-        while (body := self._next()) is not None:
-            bodies.append(body)
-        return bodies
+        return list(iter(self._next_message, None))
 
-    def _next(self) -> bytes | None:
+    def _next_message(self) -> bytes | None:
         if self._wanted is None:
-            self._wanted = self._header()
+            self._wanted = self._read_header()
         if self._wanted is None or len(self._buffer) < self._wanted:
             return None
         body = bytes(self._buffer[: self._wanted])
@@ -40,7 +37,7 @@ class Deframer:
         self._wanted = None
         return body
 
-    def _header(self) -> int | None:
+    def _read_header(self) -> int | None:
         end = self._buffer.find(_SEPARATOR)
         if end < 0:
             if len(self._buffer) > MAX_HEADER:

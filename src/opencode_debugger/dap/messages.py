@@ -40,7 +40,7 @@ class MessageError(Exception):
     """A frame whose content is no DAP message."""
 
 
-def decode(body: bytes) -> Message:
+def decode_message(body: bytes) -> Message:
     try:
         return _decoder.decode(body)
     except msgspec.MsgspecError:
@@ -56,14 +56,14 @@ def decode_json(text: bytes | str) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return _encodable(json.loads(text))
+        return _make_encodable(json.loads(text))
 
 
-def _encodable(value: Any) -> Any:
+def _make_encodable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, list):
-        return [_encodable(item) for item in value]
+        return [_make_encodable(item) for item in value]
     if isinstance(value, dict):
-        return {_encodable(name): _encodable(item) for name, item in value.items()}
+        return {_make_encodable(name): _make_encodable(item) for name, item in value.items()}
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
@@ -21,7 +21,7 @@ class TooLong(Malformed):
         super().__init__(f"The line is too long: at most {longest} bytes are expected")
 
 
-class Lines:
+class LineSplitter:
     """Collects bytes and gives back each complete line once. Of a line that is too long nothing is kept."""
 
     def __init__(self, longest: int = LONGEST) -> None:
@@ -31,14 +31,14 @@ class Lines:
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         first, *others = data.split(b"\n")
-        self._add(first)
+        self._add_piece(first)
         lines: list[bytes | TooLong] = []
         for part in others:
             lines.append(self.rest())
-            self._add(part)
+            self._add_piece(part)
         return lines
 
-    def _add(self, part: bytes) -> None:
+    def _add_piece(self, part: bytes) -> None:
         self._length += len(part)
         if self._length <= self._longest:
             self._begun.append(part)
@@ -51,32 +51,29 @@ class Lines:
         return b"".join(self._begun)
 
     def rest(self) -> bytes | TooLong:
-        """What is there, as if its line ended here: the last words of somebody who has gone."""
+        """Return what is there as if its line ended here: the last words of somebody who has gone."""
         line = TooLong(self._longest) if self._length > self._longest else self.begun
         self._begun, self._length = [], 0
         return line
 
 
-def decode(line: bytes) -> Any:
-    """Of what an editor on Windows sends, without the mark before its first line."""
+def decode_line(line: bytes) -> object:
+    """Decode a line, without the mark that an editor on Windows puts before its first one."""
     try:
         return msgspec.json.decode(line.removeprefix(codecs.BOM_UTF8))
     except RecursionError:
         raise Malformed("Not JSON: it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Malformed(f"Not JSON: {_why(line) or error}. One JSON object a line is expected") from None
+        why = str(error)
+        try:
+            line.decode()
+        except UnicodeDecodeError as mistake:
+            why = f"byte {mistake.start + 1} of the line is not UTF-8"
+        raise Malformed(f"Not JSON: {why}. One JSON object a line is expected") from None
 
 
-def _why(line: bytes) -> str | None:
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        return f"byte {error.start + 1} of the line is not UTF-8"
-    return None
-
-
-def encode(message: dict[str, Any]) -> bytes:
-    """With its newline. Halves of characters, which odd file names have, are written as escapes."""
+def encode_line(message: Mapping[str, object]) -> bytes:
+    """Encode a message with its newline. Halves of characters, which odd file names have, are written as escapes."""
     try:
         return msgspec.json.encode(message) + b"\n"
     except UnicodeEncodeError:

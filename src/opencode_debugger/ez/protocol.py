@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-
-from .shapes import Field
+from typing import Any
 
 
 class State(StrEnum):
-    """Of a session, as the client knows it from the events that it was sent."""
+    """State of a session, as the client knows it from the events that it was sent."""
 
     NEW = "new"
     READY = "ready"
@@ -29,6 +28,23 @@ ANY = frozenset(State)
 SET_UP = frozenset({State.READY, State.RUNNING, State.STOPPED})
 LIVE = frozenset({State.RUNNING, State.STOPPED})
 STOPPED = frozenset({State.STOPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str
+    type: str
+    """string, integer, boolean, or the name of a record; with [] behind it, a list of those"""
+    means: str
+    required: bool = True
+    extension: bool = False
+    """not in the document: a client that does not use extensions never sees it"""
+    unless: str = ""
+    """another field that takes its place"""
+    values: tuple[str, ...] = ()
+    more_values: tuple[str, ...] = ()
+    """those that are extensions"""
+    least: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +73,64 @@ class Event:
     extension: bool = False
 
 
-# What several messages have.
+def optional(name: str, type: str, means: str, **more: Any) -> Field:
+    return Field(name, type, means, required=False, **more)
 
-FILE = Field("file", "string", "path of a source file", unless="function")
-LINE = Field("line", "integer", "line, from 1", least=1, unless="function")
-FUNCTION = Field("function", "string", "name of a function, instead of file and line", False, True)
-FRAME = Field("frameIndex", "integer", "which frame of the stack, 0 if left out", False, least=0)
-THREAD = Field("threadId", "integer", "which thread; the one that stopped if left out", False, True)
-COLUMN = Field("column", "integer", "column, from 1; 1 where it is not known", least=1)
+
+def extra(name: str, type: str, means: str) -> Field:
+    """Declare a field that the document does not have."""
+    return Field(name, type, means, required=False, extension=True)
+
+
+def text(name: str, means: str, **more: Any) -> Field:
+    return Field(name, "string", means, **more)
+
+
+def number(name: str, means: str, **more: Any) -> Field:
+    return Field(name, "integer", means, **more)
+
+
+def command(
+    name: str, means: str, answers: str, *params: Field, states: frozenset[State] = STOPPED, **more: str
+) -> Command:
+    """Declare a command; `answers` are the names of events, with spaces between them."""
+    return Command(name, means, tuple(answers.split()), params, states, **{"said": name, **more})
+
+
+def event(name: str, means: str, *data: Field, extension: bool = False) -> Event:
+    return Event(name, means, data, extension)
+
+
+# One row a line, as far as it fits.
+# fmt: off
+
+FILE = text("file", "path of a source file", unless="function")
+LINE = number("line", "line, from 1", least=1, unless="function")
+FUNCTION = extra("function", "string", "name of a function, instead of file and line")
+EXPRESSION = text("expression", "in the program's language")
+EXPRESSION_SENT = text("expression", "as it was sent")
+FRAME = optional("frameIndex", "integer", "which frame of the stack, 0 if left out", least=0)
+THREAD = extra("threadId", "integer", "which thread; the one that stopped if left out")
+COLUMN = number("column", "column, from 1; 1 where it is not known", least=1)
+PLACE = (text("file", "path of the source file"), number("line", "line, from 1", least=0), COLUMN)
+NUMBER = number("id", "its number")
 
 RECORDS: dict[str, tuple[Field, ...]] = {
-    "location": (
-        Field("file", "string", "path of the source file"),
-        Field("line", "integer", "line, from 1", least=0),
-        COLUMN,
-    ),
-    "variable": (
-        Field("name", "string", "its name"),
-        Field("value", "string", "its value, always as text"),
-        Field("type", "string", "its type"),
-    ),
-    "frame": (
-        Field("index", "integer", "0 for the innermost", least=0),
-        Field("function", "string", "name of the function"),
-        Field("file", "string", "path of the source file"),
-        Field("line", "integer", "line, from 1", least=0),
-        COLUMN,
-    ),
+    "location": PLACE,
+    "variable": (text("name", "its name"), text("value", "its value, always as text"), text("type", "its type")),
+    "frame": (number("index", "0 for the innermost", least=0), text("function", "name of the function"), *PLACE),
     "thread": (
-        Field("id", "integer", "to name it in commands"),
-        Field("name", "string", "its name"),
-        Field("state", "string", "what it does", values=("stopped", "running")),
+        number("id", "to name it in commands"),
+        text("name", "its name"),
+        text("state", "what it does", values=("stopped", "running")),
         Field("current", "boolean", "whether commands that name no thread mean this one"),
     ),
     "watch": (
-        Field("id", "integer", "to remove it"),
-        Field("expression", "string", "what is watched"),
-        Field("value", "string", "its value, while the program is stopped", False),
-        Field("type", "string", "its type", False),
-        Field("error", "string", "why it has no value", False),
+        number("id", "to remove it"),
+        text("expression", "what is watched"),
+        optional("value", "string", "its value, while the program is stopped"),
+        optional("type", "string", "its type"),
+        optional("error", "string", "why it has no value"),
     ),
 }
 
@@ -115,345 +150,121 @@ CAPABILITIES: dict[str, str] = {
 }
 """Extensions by the names under which `initialized` announces them."""
 
-_STEP = ("stopped", "exited")
+_STEP = "stopped exited"
 
+_COMMANDS = (
+    command("initialize", "Say which program is to be debugged.", "initialized",
+        text("file", "path of the program"),
+        optional("workingDir", "string", "folder in which it runs; the debugger's own if left out"),
+        extra("args", "string[]", "its arguments"),
+        extra("capabilities", "string[]", "which extensions the client knows; may be empty"),
+        states=frozenset({State.NEW, State.READY})),
+    command("start", "Start the program, or let it go on.", "started",
+        extra("stopOnEntry", "boolean", "stop at its first line; if left out, only when there is no breakpoint"),
+        states=frozenset({State.READY, State.STOPPED})),
+    command("stepInto", "Run the next statement, into functions that it calls.", _STEP, THREAD, said="step"),
+    command("stepOver", "Run the next statement, over functions that it calls.", _STEP, THREAD, said="step"),
+    command("stepOut", "Run until the current function has returned.", _STEP, THREAD, said="step"),
+    command("continue", "Run until the next breakpoint or the end of the program.", _STEP),
+    command("setBreakpoint", "Set a breakpoint, or change the one at the same place.", "breakpointSet",
+        FILE, LINE,
+        extra("condition", "string", "stop only where this expression is true"),
+        extra("hitCondition", "string", "stop only at some hits: `5`, `>=5`, `%5`, …"),
+        extra("logMessage", "string", "print this, with {expressions}, instead of stopping"),
+        FUNCTION, states=SET_UP, said="set a breakpoint"),
+    command("clearBreakpoint", "Remove a breakpoint.", "breakpointCleared",
+        FILE, LINE, FUNCTION, states=SET_UP, said="clear a breakpoint"),
+    command("getVariables", "Ask for the variables of a frame.", "variables", FRAME, THREAD, said="get variables"),
+    command("getStackTrace", "Ask for the call stack.", "stackTrace", THREAD, said="get the stack trace"),
+    command("evaluate", "Evaluate an expression in a frame.", "evaluateResult", EXPRESSION, FRAME, THREAD),
+    command("terminate", "End the program and the session.", "terminated", states=ANY),
+    # Not in the document.
+    command("pause", "Stop a program that runs.", "stopped", THREAD, states=LIVE - STOPPED, capability="pause"),
+    command("input", "Send text to the program's standard input.", "inputAccepted",
+        optional("text", "string", "as it is: a line ends with its newline"),
+        optional("eof", "boolean", "no more will come"),
+        states=LIVE, said="send input", capability="input"),
+    command("getThreads", "Ask for the threads.", "threads", states=LIVE, said="list threads", capability="threads"),
+    command("setVariable", "Give a variable a new value.", "variableUpdate",
+        text("name", "a variable, or any expression that can be assigned to"),
+        text("value", "an expression in the program's language"),
+        FRAME, THREAD, said="set a variable", capability="setVariable"),
+    command("setExceptionBreakpoints", "Say on which exceptions to stop; before that, on those that nobody catches.",
+        "exceptionBreakpointsSet",
+        Field("filters", "string[]", "which; none if it is empty", values=("raised", "uncaught", "userUnhandled")),
+        states=SET_UP, said="set exception breakpoints", capability="exceptionBreakpoints"),
+    command("setDataBreakpoint", "Stop when a value changes, or is read.", "dataBreakpointSet",
+        text("expression", "a variable, or a part of one"),
+        optional("access", "string", "`write` if left out", values=("read", "write", "readWrite")),
+        FRAME, said="set a data breakpoint", capability="dataBreakpoints"),
+    command("clearDataBreakpoint", "Remove a data breakpoint.", "dataBreakpointCleared",
+        number("id", "of `dataBreakpointSet`"),
+        states=LIVE, said="clear a data breakpoint", capability="dataBreakpoints"),
+    command("addWatch", "Watch an expression: `watches` tells its value after each stop.", "watchAdded",
+        EXPRESSION, states=SET_UP, said="add a watch", capability="watches"),
+    command("removeWatch", "Watch it no longer.", "watchRemoved",
+        number("id", "of `watchAdded`"), states=SET_UP, said="remove a watch", capability="watches"),
+    command("getWatches", "Ask for the values of all watches.", "watches",
+        FRAME, states=SET_UP, said="get watches", capability="watches"),
+    command("record", "Record from now on what the program does, to be able to go back, or stop recording.",
+        "recording", optional("enabled", "boolean", "true if left out"), capability="reverse"),
+    command("stepBack", "Go back one line.", _STEP, THREAD, said="step back", capability="reverse"),
+    command("reverseContinue", "Go back to the last breakpoint, or to where recording began.", _STEP,
+        said="go back", capability="reverse"),
+)
+COMMANDS = {each.name: each for each in _COMMANDS}
 
-def _step(name: str, means: str) -> Command:
-    return Command(name, means, _STEP, (THREAD,), said="step")
-
-
-COMMANDS: dict[str, Command] = {
-    command.name: command
-    for command in (
-        Command(
-            "initialize",
-            "Say which program is to be debugged.",
-            ("initialized",),
-            (
-                Field("file", "string", "path of the program"),
-                Field("workingDir", "string", "folder in which it runs; the debugger's own if left out", False),
-                Field("args", "string[]", "its arguments", False, True),
-                Field("capabilities", "string[]", "which extensions the client knows; may be empty", False, True),
-            ),
-            frozenset({State.NEW, State.READY}),
-            "initialize",
-        ),
-        Command(
-            "start",
-            "Start the program, or let it go on.",
-            ("started",),
-            (
-                Field(
-                    "stopOnEntry",
-                    "boolean",
-                    "stop at its first line; if left out, only when there is no breakpoint",
-                    False,
-                    True,
-                ),
-            ),
-            frozenset({State.READY, State.STOPPED}),
-            "start",
-        ),
-        _step("stepInto", "Run the next statement, into functions that it calls."),
-        _step("stepOver", "Run the next statement, over functions that it calls."),
-        _step("stepOut", "Run until the current function has returned."),
-        Command("continue", "Run until the next breakpoint or the end of the program.", _STEP, said="continue"),
-        Command(
-            "setBreakpoint",
-            "Set a breakpoint, or change the one at the same place.",
-            ("breakpointSet",),
-            (
-                FILE,
-                LINE,
-                Field("condition", "string", "stop only where this expression is true", False, True),
-                Field("hitCondition", "string", "stop only at some hits: `5`, `>=5`, `%5`, …", False, True),
-                Field("logMessage", "string", "print this, with {expressions}, instead of stopping", False, True),
-                FUNCTION,
-            ),
-            SET_UP,
-            "set a breakpoint",
-        ),
-        Command(
-            "clearBreakpoint",
-            "Remove a breakpoint.",
-            ("breakpointCleared",),
-            (FILE, LINE, FUNCTION),
-            SET_UP,
-            "clear a breakpoint",
-        ),
-        Command(
-            "getVariables", "Ask for the variables of a frame.", ("variables",), (FRAME, THREAD), said="get variables"
-        ),
-        Command("getStackTrace", "Ask for the call stack.", ("stackTrace",), (THREAD,), said="get the stack trace"),
-        Command(
-            "evaluate",
-            "Evaluate an expression in a frame.",
-            ("evaluateResult",),
-            (Field("expression", "string", "in the program's language"), FRAME, THREAD),
-            said="evaluate",
-        ),
-        Command("terminate", "End the program and the session.", ("terminated",), (), ANY, "terminate"),
-        # Not in the document.
-        Command(
-            "pause",
-            "Stop a program that runs.",
-            ("stopped",),
-            (THREAD,),
-            frozenset({State.RUNNING}),
-            "pause",
-            "pause",
-        ),
-        Command(
-            "input",
-            "Send text to the program's standard input.",
-            ("inputAccepted",),
-            (
-                Field("text", "string", "as it is: a line ends with its newline", False),
-                Field("eof", "boolean", "no more will come", False),
-            ),
-            LIVE,
-            "send input",
-            "input",
-        ),
-        Command("getThreads", "Ask for the threads.", ("threads",), (), LIVE, "list threads", "threads"),
-        Command(
-            "setVariable",
-            "Give a variable a new value.",
-            ("variableUpdate",),
-            (
-                Field("name", "string", "a variable, or any expression that can be assigned to"),
-                Field("value", "string", "an expression in the program's language"),
-                FRAME,
-                THREAD,
-            ),
-            STOPPED,
-            "set a variable",
-            "setVariable",
-        ),
-        Command(
-            "setExceptionBreakpoints",
-            "Say on which exceptions to stop; before that, on those that nobody catches.",
-            ("exceptionBreakpointsSet",),
-            (
-                Field(
-                    "filters", "string[]", "which; none if it is empty", values=("raised", "uncaught", "userUnhandled")
-                ),
-            ),
-            SET_UP,
-            "set exception breakpoints",
-            "exceptionBreakpoints",
-        ),
-        Command(
-            "setDataBreakpoint",
-            "Stop when a value changes, or is read.",
-            ("dataBreakpointSet",),
-            (
-                Field("expression", "string", "a variable, or a part of one"),
-                Field("access", "string", "`write` if left out", False, values=("read", "write", "readWrite")),
-                FRAME,
-            ),
-            STOPPED,
-            "set a data breakpoint",
-            "dataBreakpoints",
-        ),
-        Command(
-            "clearDataBreakpoint",
-            "Remove a data breakpoint.",
-            ("dataBreakpointCleared",),
-            (Field("id", "integer", "of `dataBreakpointSet`"),),
-            LIVE,
-            "clear a data breakpoint",
-            "dataBreakpoints",
-        ),
-        Command(
-            "addWatch",
-            "Watch an expression: `watches` tells its value after each stop.",
-            ("watchAdded",),
-            (Field("expression", "string", "in the program's language"),),
-            SET_UP,
-            "add a watch",
-            "watches",
-        ),
-        Command(
-            "removeWatch",
-            "Watch it no longer.",
-            ("watchRemoved",),
-            (Field("id", "integer", "of `watchAdded`"),),
-            SET_UP,
-            "remove a watch",
-            "watches",
-        ),
-        Command(
-            "getWatches",
-            "Ask for the values of all watches.",
-            ("watches",),
-            (FRAME,),
-            SET_UP,
-            "get watches",
-            "watches",
-        ),
-        Command(
-            "record",
-            "Record from now on what the program does, to be able to go back, or stop recording.",
-            ("recording",),
-            (Field("enabled", "boolean", "true if left out", False),),
-            STOPPED,
-            "record",
-            "reverse",
-        ),
-        Command("stepBack", "Go back one line.", _STEP, (THREAD,), STOPPED, "step back", "reverse"),
-        Command(
-            "reverseContinue",
-            "Go back to the last breakpoint, or to where recording began.",
-            _STEP,
-            (),
-            STOPPED,
-            "go back",
-            "reverse",
-        ),
-    )
-}
-
-LOCATION = Field("location", "location", "where")
-
-EVENTS: dict[str, Event] = {
-    event.name: event
-    for event in (
-        Event(
-            "initialized",
-            "The session is set up.",
-            (
-                Field("file", "string", "as `initialize` had it"),
-                Field("capabilities", "string[]", "which extensions there are", False, True),
-            ),
-        ),
-        Event("started", "The program has been started, or goes on."),
-        Event(
-            "stopped",
-            "The program has stopped.",
-            (
-                Field(
-                    "reason",
-                    "string",
-                    "why",
-                    values=("step", "breakpoint", "entry"),
-                    more_values=("pause", "exception", "dataBreakpoint"),
-                ),
-                LOCATION,
-                Field("breakpointId", "integer", "which breakpoint, if it was one", False),
-                Field("threadId", "integer", "which thread", False, True),
-                Field("text", "string", "what else there is to say: the exception, the change of a value", False, True),
-                Field("dataBreakpointId", "integer", "which data breakpoint, if it was one", False, True),
-            ),
-        ),
-        Event(
-            "output",
-            "The program has written something.",
-            (
-                Field(
-                    "category",
-                    "string",
-                    "where to; `console` has what log breakpoints print",
-                    values=("stdout", "stderr"),
-                    more_values=("console",),
-                ),
-                Field("text", "string", "what, newlines included"),
-            ),
-        ),
-        Event(
-            "error",
-            "A command could not be carried out (`command`), or the program failed (`location`).",
-            (
-                Field("message", "string", "what happened, and what to do"),
-                Field("location", "location", "where, of an error in the program", False),
-                Field("command", "string", "the command that failed", False),
-            ),
-        ),
-        Event(
-            "variableUpdate",
-            "A variable has another value than at the stop before.",
-            (
-                *RECORDS["variable"],
-                Field("frameIndex", "integer", "the frame that it belongs to", least=0),
-            ),
-        ),
-        Event(
-            "variables",
-            "The variables of a frame.",
-            (
-                Field("frameIndex", "integer", "which frame", least=0),
-                Field("variables", "variable[]", "all of them"),
-            ),
-        ),
-        Event("stackTrace", "The call stack.", (Field("frames", "frame[]", "the innermost first"),)),
-        Event(
-            "evaluateResult",
-            "The value of an expression.",
-            (
-                Field("expression", "string", "as it was sent"),
-                Field("result", "string", "its value, always as text"),
-                Field("type", "string", "its type"),
-            ),
-        ),
-        Event(
-            "breakpointSet",
-            "A breakpoint is set.",
-            (
-                Field("file", "string", "as it was sent; of a function, its own, if that is known", unless="function"),
-                Field("line", "integer", "line, from 1; of a function, its first, if that is known", unless="function"),
-                Field("id", "integer", "its number, which no other breakpoint has"),
-                FUNCTION,
-            ),
-        ),
-        Event(
-            "breakpointCleared",
-            "A breakpoint is gone.",
-            (
-                Field("file", "string", "as it was sent", unless="function"),
-                Field("line", "integer", "line, from 1", unless="function"),
-                FUNCTION,
-            ),
-        ),
-        Event(
-            "exited",
-            "The program has ended.",
-            (Field("exitCode", "integer", "its exit code; of a program that a signal ended, minus its number"),),
-        ),
-        Event("terminated", "The session has ended."),
-        # Not in the document.
-        Event("inputAccepted", "The text is on its way.", (Field("bytes", "integer", "how many"),), True),
-        Event(
-            "inputRequested",
-            "The program waits for its standard input.",
-            (Field("prompt", "string", "what it wrote last"),),
-            True,
-        ),
-        Event("threads", "The threads.", (Field("threads", "thread[]", "all of them"),), True),
-        Event(
-            "exceptionBreakpointsSet",
-            "What it stops on from now on.",
-            (Field("filters", "string[]", "as they were sent"),),
-            True,
-        ),
-        Event(
-            "dataBreakpointSet",
-            "A value is watched.",
-            (
-                Field("id", "integer", "its number"),
-                Field("expression", "string", "as it was sent"),
-                Field("access", "string", "read, write or readWrite"),
-            ),
-            True,
-        ),
-        Event(
-            "dataBreakpointCleared",
-            "A value is watched no longer: on request, or because it has gone.",
-            (Field("id", "integer", "its number"), Field("expression", "string", "as it was sent")),
-            True,
-        ),
-        Event("watchAdded", "An expression is watched.", RECORDS["watch"], True),
-        Event("watchRemoved", "It is watched no longer.", (Field("id", "integer", "its number"),), True),
-        Event("watches", "All watches, after each stop too.", (Field("watches", "watch[]", "all of them"),), True),
-        Event("recording", "Whether it records.", (Field("enabled", "boolean", "whether it does"),), True),
-    )
-}
+_EVENTS = (
+    event("initialized", "The session is set up.",
+        text("file", "as `initialize` had it"), extra("capabilities", "string[]", "which extensions there are")),
+    event("started", "The program has been started, or goes on."),
+    event("stopped", "The program has stopped.",
+        text("reason", "why",
+            values=("step", "breakpoint", "entry"), more_values=("pause", "exception", "dataBreakpoint")),
+        Field("location", "location", "where"),
+        optional("breakpointId", "integer", "which breakpoint, if it was one"),
+        extra("threadId", "integer", "which thread"),
+        extra("text", "string", "what else there is to say: the exception, the change of a value"),
+        extra("dataBreakpointId", "integer", "which data breakpoint, if it was one")),
+    event("output", "The program has written something.",
+        text("category", "where to; `console` has what log breakpoints print",
+            values=("stdout", "stderr"), more_values=("console",)),
+        text("text", "what, newlines included")),
+    event("error", "A command could not be carried out (`command`), or the program failed (`location`).",
+        text("message", "what happened, and what to do"),
+        optional("location", "location", "where, of an error in the program"),
+        optional("command", "string", "the command that failed")),
+    event("variableUpdate", "A variable has another value than at the stop before.",
+        *RECORDS["variable"], number("frameIndex", "the frame that it belongs to", least=0)),
+    event("variables", "The variables of a frame.",
+        number("frameIndex", "which frame", least=0), Field("variables", "variable[]", "all of them")),
+    event("stackTrace", "The call stack.", Field("frames", "frame[]", "the innermost first")),
+    event("evaluateResult", "The value of an expression.",
+        EXPRESSION_SENT, text("result", "its value, always as text"), text("type", "its type")),
+    event("breakpointSet", "A breakpoint is set.",
+        text("file", "as it was sent; of a function, its own, if that is known", unless="function"),
+        number("line", "line, from 1; of a function, its first, if that is known", unless="function"),
+        number("id", "its number, which no other breakpoint has"),
+        FUNCTION),
+    event("breakpointCleared", "A breakpoint is gone.",
+        text("file", "as it was sent", unless="function"), number("line", "line, from 1", unless="function"), FUNCTION),
+    event("exited", "The program has ended.",
+        number("exitCode", "its exit code; of a program that a signal ended, minus its number")),
+    event("terminated", "The session has ended."),
+    # Not in the document.
+    event("inputAccepted", "The text is on its way.", number("bytes", "how many"), extension=True),
+    event("inputRequested", "The program waits for its standard input.",
+        text("prompt", "what it wrote last"), extension=True),
+    event("threads", "The threads.", Field("threads", "thread[]", "all of them"), extension=True),
+    event("exceptionBreakpointsSet", "What it stops on from now on.",
+        Field("filters", "string[]", "as they were sent"), extension=True),
+    event("dataBreakpointSet", "A value is watched.",
+        NUMBER, EXPRESSION_SENT, text("access", "read, write or readWrite"), extension=True),
+    event("dataBreakpointCleared", "A value is watched no longer: on request, or because it has gone.",
+        NUMBER, EXPRESSION_SENT, extension=True),
+    event("watchAdded", "An expression is watched.", *RECORDS["watch"], extension=True),
+    event("watchRemoved", "It is watched no longer.", NUMBER, extension=True),
+    event("watches", "All watches, after each stop too.", Field("watches", "watch[]", "all of them"), extension=True),
+    event("recording", "Whether it records.", Field("enabled", "boolean", "whether it does"), extension=True),
+)
+EVENTS = {each.name: each for each in _EVENTS}

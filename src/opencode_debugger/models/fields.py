@@ -1,7 +1,5 @@
 """Field types that request bodies and query parameters share: bounded, strict, with plain messages."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Annotated, Any
@@ -18,6 +16,16 @@ MAX_FIELD_NAMES = 64
 _FIELD_NAME = re.compile(r"[a-z][a-z0-9_.]{0,63}")
 _INTEGER_TEXT = re.compile(r"-?[0-9]{1,19}")
 _NUMBER_TEXT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
+def optional(description: str, **rules: Any) -> Any:
+    """Describe a field that may be left out."""
+    return Field(None, description=description, **rules)
+
+
+def preset(default: Any, description: str, **rules: Any) -> Any:
+    """Describe a field that has a default."""
+    return Field(default, description=description, **rules)
 
 
 def problem(message: str, field: str | None = None) -> PydanticCustomError:
@@ -46,32 +54,29 @@ def seconds_or_bool(value: Any) -> bool | float | None:
     raise problem(f"Must be true, false or a number of seconds from 0 to {MAX_WAIT_SECONDS}")
 
 
-def wait_text(value: Any) -> Any:
+def wait_text(value: object) -> object:
     """`wait` as written in a query string."""
     if not isinstance(value, str):
         return value
-    words = {"true": True, "false": False}
-    if value in words:
-        return words[value]
+    if value in ("true", "false"):
+        return value == "true"
     return seconds_or_bool(float(value) if _NUMBER_TEXT.fullmatch(value) else value)
 
 
-def integer_text(value: Any) -> Any:
+def integer_text(value: object) -> object:
     """Only digits make an integer in a query string or path: not `1.0`, not `1_0`."""
-    if isinstance(value, str):
-        if not _INTEGER_TEXT.fullmatch(value):
-            raise problem("Must be an integer")
-        return int(value)
-    return value
+    if not isinstance(value, str):
+        return value
+    if not _INTEGER_TEXT.fullmatch(value):
+        raise problem("Must be an integer")
+    return int(value)
 
 
-def boolean_text(value: Any) -> Any:
+def boolean_text(value: object) -> object:
     """Only true and false make a boolean in a query string."""
-    if isinstance(value, str):
-        if value not in ("true", "false"):
-            raise problem("Must be true or false")
-        return value == "true"
-    return value
+    if isinstance(value, str) and value not in ("true", "false"):
+        raise problem("Must be true or false")
+    return value == "true" if isinstance(value, str) else value
 
 
 def field_names(value: Any) -> list[str] | None:
@@ -93,16 +98,16 @@ Argument = Annotated[str, Field(max_length=100_000), AfterValidator(without_nul)
 InputText = Annotated[str, Field(max_length=10_000_000)]
 Expression = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(without_nul)]
 
+THREAD = "Thread of the frame; the stopped thread if left out."
+TASK = "An asyncio task, by its id in the list of tasks, instead of a thread."
 FOCUS = "the one that stop reports are about if left out"
 Identifier = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 LineNumber = Annotated[
-    int, BeforeValidator(line_number), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MAX_INTEGER})
-]
+    int, BeforeValidator(line_number), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MAX_INTEGER})]
 Budget = Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET)]
 
-_WAIT_SCHEMA = {
-    "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_WAIT_SECONDS}, {"type": "null"}]
-}
+WAIT_CHOICES: list[Any] = [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_WAIT_SECONDS}]
+_WAIT_SCHEMA = {"anyOf": [*WAIT_CHOICES, {"type": "null"}]}
 Wait = Annotated[bool | float | None, BeforeValidator(seconds_or_bool), WithJsonSchema(_WAIT_SCHEMA)]
 
 _NAME_SCHEMA = {"type": "string", "pattern": "^[a-z][a-z0-9_.]{0,63}$"}

@@ -1,17 +1,18 @@
 """Validation errors of pydantic, in our words: field, message, value."""
 
-from __future__ import annotations
-
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from ..errors import RelayError
-from . import meant
+from ..operations.advice import advice
 from .envelope import to_json
+from .synonyms import FIELDS
 
 MAX_PROBLEMS = 50
 MAX_COUNTED = 5_000
@@ -19,6 +20,8 @@ MAX_COUNTED = 5_000
 MAX_VALUE = 300
 MAX_NAME = 100
 NOT_AN_OBJECT = "Must be a JSON object"
+MARKER = re.compile(r"\[key\]|<.*>", re.DOTALL)
+"""Steps that pydantic adds for itself: the branch of a union, the key of a mapping."""
 MESSAGES = {
     "model_attributes_type": NOT_AN_OBJECT,
     "model_type": NOT_AN_OBJECT,
@@ -41,17 +44,16 @@ class Problem:
 
 
 def errors_of(error: ValidationError, *where: int | str) -> list[Any]:
-    """What pydantic found, with where that was."""
+    """Return what pydantic found, each with where it was."""
     if error.error_count() > MAX_COUNTED:
         message = f"There are {error.error_count()} mistakes, too many to tell"
-        problem = Problem("", message, None, in_body=True, missing=False)
-        raise RelayError("INVALID_REQUEST", message, errors=[problem.to_dict()])
+        raise RelayError("INVALID_REQUEST", message, errors=[{"field": "", "message": message, "value": None}])
     return [{**item, "loc": (*where, *item["loc"])} for item in error.errors(include_url=False)]
 
 
-def refusal(errors: Sequence[dict[str, Any]], body_model: Any = None, also_known: Sequence[str] = ()) -> RelayError:
-    """What pydantic found, as clients are told: all that is wrong with a body, else the first wrong parameter."""
-    found = [translate(item, body_model, also_known) for item in errors[:MAX_PROBLEMS]]
+def validation_refusal(errors: Sequence[Any], body_model: Any = None, also_known: Sequence[str] = ()) -> RelayError:
+    """Return the error that clients are told: all that is wrong with a body, else the first wrong parameter."""
+    found = [translate_error(item, body_model, also_known) for item in errors[:MAX_PROBLEMS]]
     if any(problem.in_body for problem in found):
         listed = [problem.to_dict() for problem in found if problem.in_body]
         return RelayError("INVALID_REQUEST", "Request validation failed", errors=listed)
@@ -63,50 +65,39 @@ def refusal(errors: Sequence[dict[str, Any]], body_model: Any = None, also_known
     return RelayError("INVALID_PARAMETER", message, parameter=first.field, errors=listed)
 
 
-def translate(item: dict[str, Any], body_model: Any, also_known: Sequence[str] = ()) -> Problem:
+def translate_error(item: dict[str, Any], body_model: Any, also_known: Sequence[str] = ()) -> Problem:
     where, *path = item["loc"]
-    path = [step for step in path if not is_marker(step)]
+    path = [step for step in path if not (isinstance(step, str) and MARKER.fullmatch(step))]
     if field := item.get("ctx", {}).get("field"):
         path.append(field)
     kind = item["type"]
     if kind == "extra_forbidden":
         known = [*known_fields(body_model, path[:-1]), *(also_known if len(path) == 1 else ())]
-        message = refused_field(body_model, path) or unknown_field(str(path[-1]), known)
+        others = f". Known fields: {', '.join(known)}" if known else ". It takes no fields"
+        unknown = f"Unknown field '{str(path[-1])[:MAX_NAME]}'{did_you_mean(str(path[-1]), known) or others}"
+        message = refused_field(body_model, path) or unknown
     elif kind == "missing" and not path:
         message = "A JSON body is required"
     else:
         message = MESSAGES.get(kind, item["msg"])
     if message == NOT_AN_OBJECT and (fields := known_fields(body_model, path)):
         message += f" with {'breakpoints' if 'breakpoints' in fields else ', '.join(fields[:5])}"
-    value = None if kind == "missing" else bounded(item.get("input"))
-    return Problem(field_path(path), message, value, where == "body", kind == "missing")
-
-
-def is_marker(step: int | str) -> bool:
-    """Steps that pydantic adds for itself: the branch of a union, the key of a mapping."""
-    return isinstance(step, str) and (step == "[key]" or (step.startswith("<") and step.endswith(">")))
-
-
-def field_path(path: Sequence[int | str]) -> str:
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step[:MAX_NAME]}"
-    return text.removeprefix(".")
+    value = None if kind == "missing" else bounded_value(item.get("input"))
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step[:MAX_NAME]}" for step in path]
+    return Problem("".join(steps).removeprefix("."), message, value, where == "body", kind == "missing")
 
 
 def refused_field(body_model: Any, path: Sequence[int | str]) -> str | None:
     """Why a field that exists cannot be sent here, where the model says so."""
-    reasons = [getattr(model, "refused", {}) for model in unwrapped([body_model])] if len(path) == 1 else []
-    return next((found[str(path[0])] for found in reasons if str(path[0]) in found), None)
-
-
-def unknown_field(name: str, known: list[str]) -> str:
-    others = f". Known fields: {', '.join(known)}" if known else ". It takes no fields"
-    return f"Unknown field '{name[:MAX_NAME]}'{did_you_mean(name, known) or others}"
+    reasons = [getattr(model, "refused", {}) for model in unwrapped_models([body_model])] if len(path) == 1 else []
+    return next((advice(found[str(path[0])]) for found in reasons if str(path[0]) in found), None)
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    nearest = meant.field(name[:MAX_NAME], known)
+    """Name the field of ours that was meant, if that can be told."""
+    name = name[:MAX_NAME]
+    meant = [other for other in FIELDS.get(name.lower(), ()) if other in known]
+    nearest = next(iter(meant or get_close_matches(name, known, n=1)), None)
     return f". Did you mean '{nearest}'?" if nearest else ""
 
 
@@ -114,30 +105,29 @@ def known_fields(annotation: Any, path: Sequence[int | str]) -> list[str]:
     """Field names of the model at the end of a path through nested models, lists and unions."""
     models = [annotation]
     for step in path:
-        models = [inner for model in unwrapped(models) for inner in children(model, step)]
-    return list(dict.fromkeys(name for model in unwrapped(models) for name in getattr(model, "model_fields", {})))
+        inside = unwrapped_models(models)
+        if isinstance(step, int):
+            models = [inner for model in inside if get_origin(model) is list for inner in get_args(model)]
+        else:
+            fields = [getattr(model, "model_fields", {}) for model in inside]
+            models = [each[step].annotation for each in fields if step in each]
+    names = [name for model in unwrapped_models(models) for name in getattr(model, "model_fields", {})]
+    return list(dict.fromkeys(names))
 
 
-def children(model: Any, step: int | str) -> list[Any]:
-    if isinstance(step, int):
-        return list(get_args(model)) if get_origin(model) is list else []
-    fields = getattr(model, "model_fields", {})
-    return [fields[step].annotation] if step in fields else []
-
-
-def unwrapped(annotations: Sequence[Any]) -> list[Any]:
+def unwrapped_models(annotations: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     for annotation in annotations:
         if get_origin(annotation) in (Union, UnionType):
-            found += unwrapped(get_args(annotation))
+            found += unwrapped_models(get_args(annotation))
         elif get_origin(annotation) is Annotated:
-            found += unwrapped(get_args(annotation)[:1])
+            found += unwrapped_models(get_args(annotation)[:1])
         elif get_origin(annotation) is list or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
             found.append(annotation)
     return found
 
 
-def bounded(value: Any) -> Any:
+def bounded_value(value: Any) -> Any:
     """The value itself if it is small, else the beginning of its JSON."""
     if value is None or isinstance(value, (bool, float)):
         return value

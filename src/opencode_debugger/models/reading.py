@@ -1,7 +1,5 @@
 """Reads what clients send, strictly: query strings into models, text into JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -14,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from ..errors import RelayError
 from .fields import problem
 from .problems import did_you_mean, errors_of
+from .requests.queries import QueryModel
 
 _POSITION = re.compile(r" \(byte (\d+)\)")
 _decode = msgspec.json.Decoder().decode
@@ -38,25 +37,16 @@ def pairs_of(query: bytes) -> Sequence[tuple[str, str]]:
     return parse_qsl(query.decode("latin-1"), keep_blank_values=True)
 
 
-class QueryOf:
+class QueryReader:
     """The query string as one model; without a model, no parameter is known."""
 
-    def __init__(self, model: type[BaseModel] | None) -> None:
+    def __init__(self, model: type[QueryModel] | None) -> None:
         self.model = model
         self.names = list(model.model_fields) if model else []
         needed = model and any(field.is_required() for field in model.model_fields.values())
         self.default = model() if model and not needed else None
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> tuple[BaseModel | None, list[Any]]:
-        given = self.checked(pairs)
-        if self.model is None or (not given and self.default is not None):
-            return self.default, []
-        try:
-            return self.model.model_validate(given), []
-        except ValidationError as error:
-            return None, errors_of(error, "query")
-
-    def checked(self, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    def read_pairs(self, pairs: Sequence[tuple[str, str]]) -> tuple[QueryModel | None, list[Any]]:
         given: dict[str, str] = {}
         for name, value in pairs:
             if name not in self.names:
@@ -64,7 +54,12 @@ class QueryOf:
             if name in given:
                 raise parameter_error(name, f"Parameter '{name}' is given twice", value, self.names)
             given[name] = value
-        return given
+        if self.model is None or (not given and self.default is not None):
+            return self.default, []
+        try:
+            return self.model.model_validate(given), []
+        except ValidationError as error:
+            return None, errors_of(error, "query")
 
 
 def parameter_error(name: str, reason: str, value: str, known: list[str]) -> RelayError:
@@ -73,12 +68,12 @@ def parameter_error(name: str, reason: str, value: str, known: list[str]) -> Rel
     return RelayError("INVALID_PARAMETER", message, parameter=name[:100], errors=[problem], known_parameters=known)
 
 
-def decoded(text: bytes, what: str) -> Any:
+def decode_json(text: bytes, what: str) -> Any:
     """JSON; msgspec refuses what the standard library lets through: NaN, lone surrogates, deep nesting."""
     try:
         content = _decode(text)
     except (ValueError, RecursionError) as error:
-        raise malformed(text, what, error) from None
+        raise malformed_json(text, what, error) from None
     if len(text) > SHORT:
         check_extent(content, what)
     return content
@@ -104,23 +99,18 @@ def too_much(what: str, why: str) -> RelayError:
     return RelayError("INVALID_REQUEST", message, errors=[problem], suggestion="Send less at a time")
 
 
-def malformed(body: bytes, what: str, error: Exception) -> RelayError:
-    reason, position = explain(body, error)
+def malformed_json(body: bytes, what: str, error: Exception) -> RelayError:
+    reason, position = explain_error(body, error)
     before = body[:position]
     line, column = before.count(b"\n") + 1, position - before.rfind(b"\n")
     nearby = body[max(0, position - 20) : position + 20].decode(errors="replace")
-    return RelayError(
-        "INVALID_REQUEST",
-        f"The {what} is not valid JSON: {reason}",
-        suggestion=f"Correct the JSON at line {line}, column {column}",
-        position=position,
-        line=line,
-        column=column,
-        errors=[{"field": "", "message": reason, "value": nearby}],
-    )
+    suggestion = f"Correct the JSON at line {line}, column {column}"
+    told: dict[str, Any] = {"suggestion": suggestion, "position": position, "line": line, "column": column}
+    errors = [{"field": "", "message": reason, "value": nearby}]
+    return RelayError("INVALID_REQUEST", f"The {what} is not valid JSON: {reason}", **told, errors=errors)
 
 
-def explain(body: bytes, error: Exception) -> tuple[str, int]:
+def explain_error(body: bytes, error: Exception) -> tuple[str, int]:
     try:
         body.decode()
     except UnicodeDecodeError as invalid:
@@ -133,14 +123,14 @@ def explain(body: bytes, error: Exception) -> tuple[str, int]:
     return reason, int(found.group(1)) if found else len(body)
 
 
-class InJson(BaseModel):
+class JsonParameters(BaseModel):
     """Query parameters sent as JSON: numbers and booleans are those of JSON, and other names are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def typed(cls, given: Any) -> Any:
+    def check_types(cls, given: Any) -> Any:
         if isinstance(given, dict):
             for name, value in given.items():
                 field = cls.model_fields.get(name)
@@ -158,4 +148,4 @@ def takes_text(annotation: Any) -> bool:
 
 @cache
 def as_body(query: type[BaseModel]) -> type[BaseModel]:
-    return type(query.__name__, (InJson, query), {"__doc__": query.__doc__})
+    return type(query.__name__, (JsonParameters, query), {"__doc__": query.__doc__})

@@ -1,82 +1,46 @@
-"""What the relay is and can do."""
-
-from __future__ import annotations
+"""Describes the relay and what it can do."""
 
 import importlib.metadata
 import importlib.util
 import os
 import platform
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from .. import __version__
-from ..adapters import gdb_program
-from ..adapters.ez import program as ez_program
-from ..adapters.native import lldb_program
+from ..answers.server import Capabilities, Health, Info, InstalledDebugger
+from ..answers.shape import UNSET
+from ..config import Settings
+from ..debuggers.registry import OFFERED, configured_paths, find_record, installed_names
 from ..errors import RelayError
 
-CAPABILITIES = {
-    "supports_conditional_breakpoints": True,
-    "supports_hit_conditional_breakpoints": True,
-    "supports_log_points": True,
-    "supports_exception_breakpoints": True,
-    "supports_function_breakpoints": True,
-    "supports_evaluate": True,
-    "supports_set_variable": True,
-    "supports_restart": True,
-    "supports_attach": True,
-    "supports_stdin": True,
-    "supports_output_stream": True,
-    "supports_step_in_targets": True,
-    "supports_step_until": True,
-    "supports_run_to_line": True,
-    "supports_single_thread_execution": True,
-    "supports_tasks": True,
-    "supports_subprocesses": True,
-    "supports_native_programs": True,
-    "supports_data_breakpoints": True,
-    "supports_memory": True,
-    "supports_disassembly": True,
-    "supports_step_back": True,
-}
+ALL_SUPPORTED = {name: True for name in Capabilities.__struct_fields__ if name.startswith("supports_")}
 
 
-def health(folder: Path, uptime: float, sessions: int) -> dict[str, Any]:
+def health_report(folder: Path, uptime: float, sessions: int) -> Health:
     debugpy = importlib.util.find_spec("debugpy") is not None
-    can_work = debugpy and os.access(folder, os.W_OK)
-    return {
-        "status": "healthy" if can_work else "unhealthy",
-        "version": __version__,
-        "uptime_seconds": int(uptime),
-        "active_sessions": sessions,
-        "debugpy_available": debugpy,
-    }
+    return Health(
+        status="healthy" if debugpy and os.access(folder, os.W_OK) else "unhealthy", version=__version__,
+        uptime_seconds=int(uptime), active_sessions=sessions, debugpy_available=debugpy,
+    )
 
 
-def debuggers(gdb_path: str, lldb_path: str, ez_path: str) -> dict[str, dict[str, Any]]:
-    """Those of this machine: where each is, or what to do about its absence."""
-    return {
-        "debugpy": {"available": True, "version": importlib.metadata.version("debugpy")},
-        "gdb": _found(lambda: gdb_program.find(gdb_path or None).command[0]),
-        "lldb": _found(lambda: lldb_program.find(lldb_path or None)),
-        "ez": _found(lambda: ez_program.find(ez_path or None)),
-    }
+def server_info(settings: Settings) -> Info:
+    """Describe all but the endpoints, which a door knows."""
+    paths = configured_paths(settings)
+    return Info(
+        name="OpenCode Debug Relay Server", version=__version__, api_version="v1",
+        python_version=platform.python_version(), debugpy_version=importlib.metadata.version("debugpy"),
+        debuggers={name: _find_debugger(name, paths.get(name) or None) for name in (*OFFERED, *installed_names())},
+        capabilities=Capabilities(**ALL_SUPPORTED, max_sessions=settings.max_sessions), endpoints=[], methods={},
+    )
 
 
-def _found(find: Callable[[], str]) -> dict[str, Any]:
+def _find_debugger(name: str, setting: str | None) -> InstalledDebugger:
+    """Tell where a debugger of this machine is, or what to do about its absence."""
     try:
-        return {"available": True, "path": find()}
+        record = find_record(name)
+        path = UNSET if record.find is None else record.find(setting)
     except RelayError as error:
-        return {"available": False, "reason": error.message, "suggestion": error.details["suggestion"]}
-
-
-def info(max_sessions: int) -> dict[str, Any]:
-    return {
-        "name": "OpenCode Debug Relay Server",
-        "version": __version__,
-        "api_version": "v1",
-        "python_version": platform.python_version(),
-        "debugpy_version": importlib.metadata.version("debugpy"),
-        "capabilities": {**CAPABILITIES, "max_sessions": max_sessions},
-    }
+        return InstalledDebugger(available=False, reason=error.message, suggestion=error.details["suggestion"])
+    version = importlib.metadata.version(record.package) if record.package else UNSET
+    return InstalledDebugger(available=True, path=path, version=version)

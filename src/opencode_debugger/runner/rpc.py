@@ -7,19 +7,25 @@ from typing import Any
 import msgspec
 
 from ..errors import RelayError
+from ..operations.asking_client import AskingClient
 
+NOBODY = AskingClient()
 FAILED = -32000
 GIVE_UP = "give_up"
 """Notification that nobody waits for the answer to a call any more."""
 PING = "is_there"
 """Call that is answered at once by whoever can answer at all."""
+PREPARE = "prepare"
+"""Call to a runner without a session: have an interpreter ready for a launch like the last one."""
+LAUNCHED = "launched"
+"""Notification of a launch that others may be like."""
 LONGEST = 64 * 1024 * 1024
 """Bytes of one line."""
 GARBAGE = (ValueError, RecursionError)
 """What reading raises that is no call or no reply: msgspec's errors, bytes that are no UTF-8, a line without end."""
 
 
-class Lines:
+class LineBuffer:
     """Collects bytes and gives back each complete line once."""
 
     def __init__(self) -> None:
@@ -50,7 +56,13 @@ class Call(msgspec.Struct, omit_defaults=True):
     session: str | None = None
     """which of the runner's sessions; the program's if left out"""
     may_run: bool = False
-    """whether it may run code of the program or of its debugger: see adapters/permission.py"""
+    """whether it may run code of the program or of its debugger: see debuggers/run_permission.py"""
+    door: str = ""
+    """through which it came, and in whose words advice is given: see operations/door_words.py"""
+    client: str = ""
+    """what the client calls itself"""
+    wheel: str = ""
+    """shows that the client holds the wheel of the session"""
 
 
 class Fault(msgspec.Struct):
@@ -78,7 +90,7 @@ class Reply(msgspec.Struct):
 
 
 class Incoming(msgspec.Struct):
-    """What a client may read: a reply, or a notification."""
+    """A line that a client may read: a reply, or a notification."""
 
     id: int | None = None
     result: msgspec.Raw = msgspec.Raw(b"null")
@@ -88,7 +100,7 @@ class Incoming(msgspec.Struct):
 
 
 class LastWords(msgspec.Struct):
-    """What is left to say of a session that expired, and of those of its program's children."""
+    """The last words about a session that expired, and those of its program's children."""
 
     last_status: str
     reason: str | None
@@ -97,7 +109,7 @@ class LastWords(msgspec.Struct):
 
 
 class Described(msgspec.Struct):
-    """What a relay must know of a session to take it over."""
+    """A session as a relay must know it to take it over."""
 
     project_root: str | None
     info: dict[str, Any]
@@ -106,21 +118,24 @@ class Described(msgspec.Struct):
     saves_breakpoints: bool = True
 
 
-_calls = msgspec.json.Decoder(Call)
-_incoming = msgspec.json.Decoder(Incoming)
-
-decode_call = _calls.decode
-decode_incoming = _incoming.decode
+decode_call = msgspec.json.Decoder(Call).decode
+decode_incoming = msgspec.json.Decoder(Incoming).decode
 
 
 def encode_call(
-    method: str, params: dict[str, Any], id: int | None = None, session: str | None = None, may_run: bool = False
+    method: str, params: dict[str, Any], id: int | None = None, session: str | None = None, may_run: bool = False,
+    client: AskingClient = NOBODY,
 ) -> bytes:
-    return msgspec.json.encode(Call(method, params, id, "2.0", session, may_run)) + b"\n"
+    call = Call(method, params, id, "2.0", session, may_run, client.door, client.name, client.wheel)
+    return msgspec.json.encode(call) + b"\n"
 
 
 def encode_result(id: int, result: Any) -> bytes:
-    encoded = b'{"jsonrpc":"2.0","id":%d,"result":%b}\n' % (id, msgspec.json.encode(result))
+    return frame_result(id, msgspec.json.encode(result))
+
+
+def frame_result(id: int, result: bytes) -> bytes:
+    encoded = b'{"jsonrpc":"2.0","id":%d,"result":%b}\n' % (id, result)
     return encoded if len(encoded) <= LONGEST else encode_fault(id, Fault.of(too_long("answer")))
 
 

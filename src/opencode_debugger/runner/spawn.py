@@ -13,14 +13,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from ..adapters.processes import OWN, is_stopped, is_there, kill_all
+from ..debuggers.process.program_process import OWN, is_stopped, is_there, kill_all
 from ..errors import RelayError
 from ..files import make_folder, read_file
-from .handle import Handle, NoAnswer
+from .handle import NoAnswer, RunnerHandle
 from .paths import FORKS, LOG, OWN_PATH
+from .rpc import PREPARE
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +35,7 @@ ATTEMPTS = 2
 PACKAGE = Path(__file__).parents[1]
 
 
-async def start_runner(sessions: Path, forks: ForkServer) -> Handle:
+async def start_runner(sessions: Path, forks: ForkServer) -> RunnerHandle:
     """A new runner in a folder of its own, whose name is the id of its future session."""
     folder = sessions / f"sess_{secrets.token_hex(4)}"
     make_folder(sessions)
@@ -44,7 +46,7 @@ async def start_runner(sessions: Path, forks: ForkServer) -> Handle:
             pid = await forks.fork(folder)
             while True:
                 with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
-                    return await Handle.connect(folder)
+                    return await RunnerHandle.connect(folder)
                 if _has_ended(pid):
                     raise RuntimeError(f"its process ended at once: {_last_line(folder / LOG)}")
                 if is_stopped(pid):
@@ -67,13 +69,13 @@ class ForkServer:
         self._one_at_a_time = asyncio.Lock()
 
     async def fork(self, folder: Path) -> int:
-        """The process id of a new runner."""
+        """Fork a new runner and return its process id."""
         async with self._one_at_a_time:
             for _ in range(ATTEMPTS):
                 if self._process is None:
-                    self._start()
+                    self._start_process()
                 try:
-                    answer = await self._asked(folder)
+                    answer = await self._ask_for_fork(folder)
                 except BaseException:
                     self.close()  # its next answer would be taken for another's
                     raise
@@ -86,29 +88,27 @@ class ForkServer:
         if not isinstance(pid, int):
             raise RuntimeError(f"no process could be forked: {pid}")
         OWN.add(pid)
-        reap()
+        reap_runners()
         _runners.add(pid)
         return pid
 
-    def _start(self) -> None:
+    def _start_process(self) -> None:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         with theirs:
+            command = [sys.executable, "-P", "-m", "opencode_debugger.runner", str(self._placeholder)]
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "opencode_debugger.runner", str(self._placeholder)],
-                env=_environment(),
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
+                command, env=_runner_environment(), stdin=theirs.fileno(), stdout=subprocess.DEVNULL,
                 start_new_session=True,
             )
         OWN.add(self._process.pid)
         self._socket = ours
 
-    async def _asked(self, folder: Path) -> bytes | None:
-        """Its answer, or None if it is gone or cannot answer."""
+    async def _ask_for_fork(self, folder: Path) -> bytes | None:
+        """Return the fork server's answer, or None if it is gone or cannot answer."""
         assert self._socket is not None and self._process is not None
         loop = asyncio.get_running_loop()
-        answering = loop.create_task(self._answer(self._socket, msgspec.json.encode(str(folder)) + b"\n"))
+        answering = loop.create_task(self._exchange_line(self._socket, msgspec.json.encode(str(folder)) + b"\n"))
         try:
             while not (await asyncio.wait([answering], timeout=LOOK))[0]:
                 if is_stopped(self._process.pid):
@@ -119,7 +119,7 @@ class ForkServer:
         finally:
             answering.cancel()
 
-    async def _answer(self, sock: socket.socket, request: bytes) -> bytes:
+    async def _exchange_line(self, sock: socket.socket, request: bytes) -> bytes:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(sock, request)
         answer = b""
@@ -137,8 +137,9 @@ class ForkServer:
         self._socket = self._process = None
 
 
-def _environment() -> dict[str, str]:
-    """Ours, but modules are looked for where we find them: not in the working directory, whatever PYTHONPATH says."""
+def _runner_environment() -> dict[str, str]:
+    """Return our environment, with modules looked for where we find them, not in the working directory, whatever
+    PYTHONPATH says."""
     environment = {name: value for name, value in os.environ.items() if name != OWN_PATH}
     if "PYTHONPATH" in environment:
         environment[OWN_PATH] = environment["PYTHONPATH"]
@@ -158,14 +159,14 @@ _runners: set[int] = set()
 
 
 def _has_ended(pid: int) -> bool:
-    """Whoever forked it collects it; if that has gone before, we do."""
+    """Tell whether a runner has ended. Its parent collects it; if that has gone before, we do."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:
         return not is_there(pid)
 
 
-def reap() -> None:
+def reap_runners() -> None:
     """Collects runners that have ended, so that none stays behind as a zombie."""
     for pid in list(_runners):
         if _has_ended(pid):
@@ -173,37 +174,46 @@ def reap() -> None:
             OWN.discard(pid)
 
 
-def reap_all(timeout: float) -> None:
+def reap_all_runners(timeout: float) -> None:
     """Waits for them to end."""
     deadline = time.monotonic() + timeout
     while _runners and time.monotonic() < deadline:
         time.sleep(POLL)
-        reap()
+        reap_runners()
 
 
-class Spares:
+class SpareRunners:
     """Runners started ahead, the oldest first."""
 
-    def __init__(self, sessions: Path, count: int) -> None:
+    def __init__(self, sessions: Path, count: int, with_interpreters: bool) -> None:
         self._sessions = sessions
         self._count = count
+        self._with_interpreters = with_interpreters
         self._forks = ForkServer(sessions)
-        self._starting: list[asyncio.Task[Handle]] = []
+        self._starting: list[asyncio.Task[RunnerHandle]] = []
+        self._preparing: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
     def refill(self) -> None:
         while not self._is_closed and len(self._starting) < self._count:
             self._starting.append(asyncio.get_running_loop().create_task(start_runner(self._sessions, self._forks)))
 
-    async def take(self) -> Handle:
-        """The one that has been ready longest, or is nearest to it; nobody else gets it."""
+    def prepare_launch(self, launch: dict[str, Any]) -> None:
+        """Have the next runner start an interpreter ahead for a launch like this one, which is done."""
+        if self._starting and self._with_interpreters:
+            preparing = asyncio.get_running_loop().create_task(_prepare_runner(self._starting[0], launch))
+            self._preparing.add(preparing)
+            preparing.add_done_callback(self._preparing.discard)
+
+    async def take(self) -> RunnerHandle:
+        """Return the runner that has been ready longest, or is nearest to it; nobody else gets it."""
         for _ in range(self._count):
             self.refill()
             if not self._starting:
                 break
             task = self._starting.pop(0)
             self.refill()
-            if (ready := await _ready(task)) is not None:
+            if (ready := await _ready_runner(task)) is not None:
                 return ready
         try:
             return await start_runner(self._sessions, self._forks)
@@ -215,18 +225,20 @@ class Spares:
         self._count = count
         self.refill()
         surplus, self._starting = self._starting[count:], self._starting[:count]
-        await asyncio.gather(*(_end(task) for task in surplus), return_exceptions=True)
-        reap()
+        await asyncio.gather(*(_end_runner(task) for task in surplus), return_exceptions=True)
+        reap_runners()
 
     async def close(self) -> None:
         self._is_closed = True
-        await asyncio.gather(*(_end(task) for task in self._starting), return_exceptions=True)
+        for preparing in list(self._preparing):
+            preparing.cancel()
+        await asyncio.gather(*(_end_runner(task) for task in self._starting), return_exceptions=True)
         self._starting.clear()
         self._forks.close()
 
 
-async def _ready(task: asyncio.Task[Handle]) -> Handle | None:
-    """One that was started ahead, unless it has been killed or stopped or lost its folder since."""
+async def _ready_runner(task: asyncio.Task[RunnerHandle]) -> RunnerHandle | None:
+    """Return the runner that was started ahead, unless it has been killed or stopped or lost its folder since."""
     try:
         handle = await task
     except (OSError, RuntimeError) as error:
@@ -239,20 +251,24 @@ async def _ready(task: asyncio.Task[Handle]) -> Handle | None:
         handle.kill()
         raise
     logger.warning("the runner %s, started ahead, is not usable any more: another takes its place", handle.session_id)
-    await _discard(handle, 0)
+    await _discard_runner(handle, 0)
     return None
 
 
-async def _end(task: asyncio.Task[Handle]) -> None:
+async def _prepare_runner(task: asyncio.Task[RunnerHandle], launch: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError, RuntimeError, RelayError):  # then nothing is ready: whoever takes it is told
+        await (await asyncio.shield(task)).call(PREPARE, launch)
+
+
+async def _end_runner(task: asyncio.Task[RunnerHandle]) -> None:
     handle = await task
-    try:
+    patience = 0.0
+    with contextlib.suppress(NoAnswer):
         await handle.call("end")
-    except NoAnswer:
-        await _discard(handle, 0)
-    else:
-        await _discard(handle, END_TIMEOUT)
+        patience = END_TIMEOUT
+    await _discard_runner(handle, patience)
 
 
-async def _discard(handle: Handle, patience: float) -> None:
+async def _discard_runner(handle: RunnerHandle, patience: float) -> None:
     await handle.closed(patience)
     shutil.rmtree(handle.folder, ignore_errors=True)

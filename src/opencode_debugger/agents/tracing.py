@@ -1,0 +1,73 @@
+"""Calls that ask a recorded run, and run a program to have one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import RelayError
+from . import arguments
+from .conversation import Conversation, Told, only_given
+from .starting import run
+
+ANSWER_BUDGET = 3000
+"""characters of an answer"""
+ERRORS_BUDGET = 1000
+"""of these for exceptions, if a program was run"""
+NEEDS = {"calls": "a function", "life": "the number of a call", "origin": "a value or a name"}
+"""what questions are about"""
+SUBJECTS = {"calls": "function", "origin": "value"}
+"""how operations call it"""
+
+
+async def trace(conversation: Conversation, given: arguments.Trace) -> Told:
+    """Answer a question to the recording of a session, or of a program that is run for it."""
+    if given.command is None and given.test is None:
+        session = await conversation.find_session(given.session)
+        return await _ask(conversation, given, session, ANSWER_BUDGET)
+    ran = await run(conversation, _recorded_run(given))
+    session = ran.session_id or ""
+    if given.question != "trace":
+        asked = await _ask(conversation, given, session, ANSWER_BUDGET)
+        return asked._replace(text=f"{_first_line(ran)}\n{asked.text}", status=ran.status, session_id=session)
+    return await _tell_what_matters(conversation, given, ran)
+
+
+async def _tell_what_matters(conversation: Conversation, given: arguments.Trace, ran: Told) -> Told:
+    """Answer with how the program ended, exceptions that nothing handled, and the call tree."""
+    session = ran.session_id or ""
+    errors = await conversation.tell("errors", {"budget": ERRORS_BUDGET, "unhandled": True}, session)
+    failed = errors.text if errors.data.get("errors") else ""
+    tree = await _ask(conversation, given, session, ANSWER_BUDGET - len(failed))
+    text = "\n".join(filter(None, [_first_line(ran), failed, tree.text]))
+    return Told(text, {"run": ran.data, "errors": errors.data, "trace": tree.data}, ran.status, session)
+
+
+def _recorded_run(given: arguments.Trace) -> arguments.Run:
+    record: dict[str, Any] = {"lines": given.lines}
+    return arguments.Run(
+        command=given.command, test=given.test, cwd=given.cwd, wait=given.wait, stop_on="nothing",
+        options={"record": record})
+
+
+def _first_line(ran: Told) -> str:
+    return ran.text.partition("\n")[0]
+
+
+async def _ask(conversation: Conversation, given: arguments.Trace, session: str, budget: int) -> Told:
+    if given.question in NEEDS and given.of is None:
+        suggestion = f"Name {NEEDS[given.question]} in of"
+        raise RelayError("MISSING_PARAMETER", f"{given.question} needs {NEEDS[given.question]}", suggestion=suggestion)
+    params = {"budget": budget, **_about(given)} | only_given(where=given.where)
+    return await conversation.tell(given.question, params, session)
+
+
+def _about(given: arguments.Trace) -> dict[str, Any]:
+    """Return what the question is about, as the operation takes it."""
+    if given.of is None:
+        return {}
+    number = given.of.removeprefix("#")
+    if given.question == "trace":
+        return {"call": int(number)} if number.isdecimal() else {"function": given.of}
+    if given.question == "life":
+        return {"call_id": number}
+    return {SUBJECTS[given.question]: given.of} if given.question in SUBJECTS else {}

@@ -1,0 +1,1 @@
+"""Answers: what every door gives, as structs that say what each field means."""

@@ -1,0 +1,28 @@
+"""`opencode-debugger mcp`: the MCP server on stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from functools import partial
+from pathlib import Path
+
+from ...client.address import Problem
+from ...client.discovery import running_or_started
+from .failure import fail
+
+
+def serve_mcp(server: str | None, token_file: Path | None, data_dir: Path | None, cafile: Path | None) -> int:
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    if sys.stdin.isatty():
+        print("opencode-debugger: this speaks MCP; agents start it, see `ocdb mcp install --help`", file=sys.stderr)
+    from ...doors.mcp.stdio_connection import serve_stdio  # here, because it takes long to load
+
+    try:
+        asyncio.run(serve_stdio(partial(running_or_started, server, token_file, data_dir, cafile)))
+    except Problem as problem:
+        return fail(str(problem))
+    except KeyboardInterrupt:
+        return 0
+    return 0

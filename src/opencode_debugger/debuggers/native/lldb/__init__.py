@@ -1,0 +1,1 @@
+"""lldb, by way of lldb-dap, and lldb-server."""

@@ -1,0 +1,1 @@
+"""Bringing the debugger into a Python program that runs already."""

@@ -1,0 +1,1 @@
+"""Processes that a debugged Python program starts."""

@@ -1,0 +1,1 @@
+"""Decides which breakpoints, functions and exceptions stop the program."""

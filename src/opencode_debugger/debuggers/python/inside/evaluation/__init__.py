@@ -1,0 +1,1 @@
+"""Evaluates, assigns, completes, hovers and looks up expressions."""

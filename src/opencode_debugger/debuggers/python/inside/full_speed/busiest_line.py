@@ -1,0 +1,113 @@
+"""Makes a callback of line events for the breakpoint at which the program arrives most often.
+
+Its condition or its hit count is part of the callback, so that an arrival which does not stop the program costs one
+call. The callback is in use only while nothing is out of the ordinary, so that it has nothing else to ask.
+"""
+
+from __future__ import annotations
+
+import ast
+from textwrap import indent
+from types import CodeType, SimpleNamespace
+from typing import Any, Callable, Dict, List, Optional
+
+from ..breakpoints.hit_decisions import HitRule
+from .condition_functions import compile_function, reading_text, usable_expression
+from .line_spots import Spot
+
+ENOUGH_ARRIVALS = 500
+_MAKER = """
+def make(_ocdb_own_code, _ocdb_getframe, _ocdb_rare, _ocdb_next, _ocdb_compare):
+    def on_line(_ocdb_code, _ocdb_line):
+        if _ocdb_line != %d or _ocdb_code is not _ocdb_own_code%s:
+            return _ocdb_rare.arrive(_ocdb_code, _ocdb_line, _ocdb_getframe(1))
+%s
+    return on_line
+"""
+"""A call fetches every variable that it may use, so what is seldom used is behind one of them."""
+_OTHER_GLOBALS = " or _ocdb_getframe(1).f_globals is not _ocdb_rare.scope"
+_READING = """\
+_ocdb_names = _ocdb_getframe(1).f_locals
+try:
+    %s
+except _ocdb_rare.KeyError:
+    return _ocdb_rare.arrive(_ocdb_code, _ocdb_line, _ocdb_getframe(1))
+"""
+_TESTING = """\
+try:
+    if not _ocdb_condition:
+        return None
+except _ocdb_rare.Exception as _ocdb_error:
+    return _ocdb_rare.fail(_ocdb_getframe(1), _ocdb_error)
+return _ocdb_rare.count(_ocdb_getframe(1))
+"""
+_READING_AND_TESTING = """\
+try:
+    if not _ocdb_condition:
+        return None
+except _ocdb_rare.Exception:
+    return _ocdb_rare.arrive(_ocdb_code, _ocdb_line, _ocdb_getframe(1))
+return _ocdb_rare.count(_ocdb_getframe(1))
+"""
+_COUNTING = """\
+if not _ocdb_compare(_ocdb_next(), %d):
+    return None
+return _ocdb_rare.stop(_ocdb_getframe(1))
+"""
+
+
+def make_callback(
+    spot: Spot, rule: HitRule, line: int, frame: Any, calls: Dict[str, Callable[..., object]]
+) -> Optional[Callable[[CodeType, int], object]]:
+    """Return the callback; None if there is nothing that could be part of a function.
+
+    Where the program does not simply go on, it calls `arrive` to decide in the common way, `fail` when the condition
+    has failed, `count` when it is met, and `stop`."""
+    other_globals = ""
+    expressions: Dict[str, ast.expr] = {}
+    if rule.condition is None:
+        if rule.compare is None:
+            return None
+        body = _COUNTING % rule.number
+    else:
+        found = usable_expression(rule.condition_text or "", spot.code, frame.f_globals, frame.f_locals)
+        if found is None:
+            return None
+        expression, own = found
+        names = [node.id for node in ast.walk(expression) if isinstance(node, ast.Name)]
+        other_globals = "" if set(names) <= set(own) else _OTHER_GLOBALS
+        expressions["_ocdb_condition"] = expression
+        body = _test_text(expression, [name for name in names if name in own], expressions)
+    tree = ast.parse(_MAKER % (line, other_globals, indent(body, " " * 8)))
+    make: Any = compile_function(NameReplacement(expressions).visit(tree), frame.f_globals, None)
+    rare = SimpleNamespace(scope=frame.f_globals, Exception=Exception, KeyError=KeyError, **calls)
+    made: Callable[[CodeType, int], object] = make(
+        spot.code, calls["getframe"], rare, rule.next_number, rule.compare
+    )
+    return made
+
+
+def _test_text(expression: ast.expr, read: List[str], expressions: Dict[str, ast.expr]) -> str:
+    """Return statements that leave the callback if the condition is not met; `read` are local variables in it."""
+    if not read:
+        return _TESTING
+    if len(read) > 1 or any(isinstance(node, ast.Call) for node in ast.walk(expression)):
+        return _READING % reading_text(read) + _TESTING
+    # The variable is read where it is used: to keep it would cost more. It may have no value yet: what fails is decided
+    # once more in the common way, which does no harm to an expression that calls nothing.
+    expressions[read[0]] = ast.parse("_ocdb_getframe(1).f_locals[%r]" % read[0], mode="eval").body
+    return _READING_AND_TESTING
+
+
+class NameReplacement(ast.NodeTransformer):
+    """Puts expressions where names are."""
+
+    def __init__(self, expressions: Dict[str, ast.expr]) -> None:
+        self._expressions = expressions
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        found = self._expressions.get(node.id)
+        if found is None:
+            return node
+        placed: ast.expr = self.visit(found)
+        return placed

@@ -1,0 +1,214 @@
+"""Keeps of a value what tells about it later, in few plain objects, without running anything of the program.
+
+No __repr__, property or __len__ of a class of the program's own is called, and no object of the program is referred to,
+so that none lives longer than it would. A kept value is:
+
+    None | bool | int | float | str           itself
+    (text,)                                   a text to be shown as it is
+    ("L" | "T" | "S" | "F", length, items)    list, tuple, set, frozenset: the first items
+    ("D", length, [key, value, ...])          a dict
+    ("C", first characters, length)           a long string
+    ("O", class name, id, [name, value, ...]) an object and its first attributes
+    ("X", class name, [arguments], id)        an exception
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from ..values import raw
+from ..values.atom_texts import clip
+
+TEXT_LIMIT = 60
+"""characters of a string"""
+ITEM_LIMIT = 3
+FIELD_LIMIT = 4
+NAME_LIMIT = 10_000
+"""names of which it is remembered whether they look secret"""
+CLASS_LIMIT = 5_000
+"""classes of which it is remembered how their objects are kept"""
+LONG_INT = 1 << 62
+MASKED = ("\u2039masked\u203a",)
+
+Keep = Callable[[Any, int], Any]
+
+
+class SecretNames:
+    """Tells names that look like those of secrets, by the patterns of the relay."""
+
+    def __init__(self, pattern: str, word_breaks: str) -> None:
+        self._search = re.compile(pattern, re.IGNORECASE).search
+        self._breaks = re.compile(word_breaks)
+        self._known: Dict[str, bool] = {}
+
+    def __call__(self, name: str) -> bool:
+        found = self._known.get(name)
+        if found is None:
+            if len(self._known) > NAME_LIMIT:
+                self._known.clear()
+            found = self._known[name] = self._search(self._breaks.sub("_", name[-200:])) is not None
+        return found
+
+
+class ValueKeeper:
+    """Decides once for each class how its objects are kept."""
+
+    def __init__(self, is_secret: Callable[[str], bool]) -> None:
+        self.is_secret = is_secret
+        self._ways: Dict[int, Tuple[type, Keep]] = {}
+        """by the id of a class, which is kept so that the id stays its own; classes of the program's may hash oddly"""
+        for kind, way in self._builtin_ways():
+            self._ways[id(kind)] = (kind, way)
+
+    def keep(self, value: Any, depth: int = 1) -> Any:
+        kind = type(value)
+        if kind is int:
+            return value if -LONG_INT < value < LONG_INT else ("<int with %d bits>" % value.bit_length(),)
+        if kind is str:
+            return value if len(value) <= TEXT_LIMIT else ("C", value[:TEXT_LIMIT], len(value))
+        if value is None or kind is bool or kind is float:
+            return value
+        known = self._ways.get(id(kind))
+        try:
+            return (known[1] if known is not None else self._find_way(kind))(value, depth)
+        except Exception as error:  # another thread changes it, or it is not what its class says
+            return ("<%s: %s>" % (raw.class_name(kind), type(error).__name__),)
+
+    def keep_named(self, name: str, value: Any) -> Any:
+        return MASKED if self.is_secret(name) else self.keep(value)
+
+    def keep_error(self, error: BaseException) -> Tuple[str, str, List[Any], int]:
+        arguments = [self.keep(each, 0) for each in raw.exception_args(error)[:2]]
+        return ("X", raw.type_name(error), arguments, id(error))
+
+    def _builtin_ways(self) -> List[Tuple[type, Keep]]:
+        return [
+            (list, self._sequence_way("L", list)),
+            (tuple, self._sequence_way("T", tuple)),
+            (set, self._set_way("S", set)),
+            (frozenset, self._set_way("F", frozenset)),
+            (dict, self._keep_dict),
+            (bytes, _keep_bytes),
+            (type, lambda value, depth: ("<class %s>" % raw.class_name(value),)),
+            (ModuleType, lambda value, depth: ("<module %s>" % raw.read_attribute(value, "__name__", ""),)),
+            (FunctionType, _keep_function),
+            (BuiltinFunctionType, _keep_function),
+            (MethodType, lambda value, depth: _keep_function(value.__func__, depth)),
+        ]
+
+    def _find_way(self, kind: type) -> Keep:
+        way = self._choose_way(kind)
+        if len(self._ways) < CLASS_LIMIT:
+            self._ways[id(kind)] = (kind, way)
+        return way
+
+    def _choose_way(self, kind: type) -> Keep:
+        name = raw.class_name(kind)
+        bases = raw.class_mro(kind)
+        for base in bases[1:]:
+            if base is BaseException:
+                return lambda value, depth: self.keep_error(value)
+            if base is type:
+                return lambda value, depth: ("<class %s>" % raw.class_name(value),)
+            if base is int or base is float or base is str:
+                return _derived_way(name, base, is_enum=any(raw.class_name(each) == "Enum" for each in bases))
+            if base is list or base is tuple:
+                return self._sequence_way("L" if base is list else "T", base)
+            if base is dict:
+                return self._keep_dict
+            if base is set or base is frozenset:
+                return self._set_way("S" if base is set else "F", base)
+        if raw.class_name(kind) == "ndarray":
+            return lambda value, depth: ("<ndarray %s>" % clip(str(raw.read_attribute(value, "shape", "")), 40)[0],)
+        read_dict = _dict_reader(bases)
+        if any(raw.class_name(base) == "Enum" for base in bases) and read_dict is not None:
+            return lambda value, depth: ("%s.%s" % (name, clip(str(read_dict(value).get("_name_")), 60)[0]),)
+        return self._object_way(name, read_dict)
+
+    # Ways.
+
+    def _sequence_way(self, sign: str, base: Any) -> Keep:
+        length, item = base.__len__, base.__getitem__
+        first = slice(0, ITEM_LIMIT)
+
+        def keep_sequence(value: Any, depth: int) -> Any:
+            items = [self.keep(each, depth - 1) for each in item(value, first)] if depth > 0 else []
+            return (sign, length(value), items)
+
+        return keep_sequence
+
+    def _set_way(self, sign: str, base: Any) -> Keep:
+        def keep_set(value: Any, depth: int) -> Any:
+            items = [self.keep(each, 0) for each in islice(base.__iter__(value), ITEM_LIMIT)] if depth > 0 else []
+            return (sign, base.__len__(value), items)
+
+        return keep_set
+
+    def _keep_dict(self, value: Any, depth: int) -> Any:
+        parts: List[Any] = []
+        if depth > 0:
+            for key, item in islice(dict.items(value), ITEM_LIMIT):
+                parts.append(self.keep(key, 0))
+                parts.append(MASKED if type(key) is str and self.is_secret(key) else self.keep(item, depth - 1))
+        return ("D", dict.__len__(value), parts)
+
+    def _object_way(self, name: str, read_dict: Optional[Callable[[Any], Any]]) -> Keep:
+        def keep_object(value: Any, depth: int) -> Any:
+            parts: List[Any] = []
+            if depth > 0:
+                for field, item in self._fields(value, read_dict):
+                    parts.append(field)
+                    parts.append(MASKED if self.is_secret(field) else self.keep(item, 0))
+            return ("O", name, id(value), parts)
+
+        return keep_object
+
+    def _fields(self, value: Any, read_dict: Optional[Callable[[Any], Any]]) -> List[Tuple[str, Any]]:
+        if read_dict is None:
+            return raw.slot_values(value)[:FIELD_LIMIT]
+        fields = read_dict(value)
+        if type(fields) is not dict:
+            return []
+        return [pair for pair in islice(fields.items(), FIELD_LIMIT) if type(pair[0]) is str]
+
+
+def mark_object(value: Any) -> Tuple[str, str, int, List[Any]]:
+    """Keep only which object it is."""
+    return ("O", raw.class_name(value if isinstance(value, type) else type(value)), id(value), [])
+
+
+def _dict_reader(bases: Tuple[type, ...]) -> Optional[Callable[[Any], Any]]:
+    """Return what reads the `__dict__` of objects in C; None if they have none, or one of their own making."""
+    for base in bases:
+        found: Any = raw.class_dict(base).get("__dict__")
+        if found is not None:
+            return found.__get__ if type(found) is GetSetDescriptorType else None
+    return None
+
+
+def _derived_way(name: str, base: Any, is_enum: bool) -> Keep:
+    """Keep what is derived from a number or a string as that, with the name of its class."""
+
+    def keep_derived(value: Any, depth: int) -> Any:
+        if is_enum:
+            return ("%s.%s" % (name, clip(str(raw.read_attribute(value, "_name_")), TEXT_LIMIT)[0]),)
+        if base is str:
+            text = str.__repr__(str.__getitem__(value, slice(0, TEXT_LIMIT)))
+        else:
+            text = clip(base.__repr__(value), TEXT_LIMIT)[0]
+        return ("%s(%s)" % (name, text),)
+
+    return keep_derived
+
+
+def _keep_bytes(value: bytes, depth: int) -> Any:
+    text = repr(value[:TEXT_LIMIT])
+    return (text if len(value) <= TEXT_LIMIT else "%s... %d bytes" % (text, len(value)),)
+
+
+def _keep_function(value: Any, depth: int) -> Any:
+    name = raw.read_attribute(value, "__qualname__", None) or raw.read_attribute(value, "__name__", "?")
+    return ("<function %s>" % (clip(name, TEXT_LIMIT)[0] if type(name) is str else "?"),)

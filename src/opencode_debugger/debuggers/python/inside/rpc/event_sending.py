@@ -1,0 +1,32 @@
+"""Sends events of ours over debugpy's connection."""
+
+from __future__ import annotations
+
+import threading
+from typing import Callable, Dict, Mapping
+
+from ..pydevd_patches import pydevd_parts
+
+Send = Callable[[str, Mapping[str, object]], None]
+
+
+def send_event(kind: str, body: Mapping[str, object]) -> None:
+    pydevd_parts.pydevd.send_json_message(_event_message(kind, body))
+
+
+def _event_message(kind: str, body: Mapping[str, object]) -> Dict[str, object]:
+    return {"type": "event", "event": "ocdb", "body": dict(body, kind=kind), "seq": 0}
+
+
+def send_now(kind: str, body: Mapping[str, object]) -> None:
+    """Send last words: returns when they are out, or cannot get out."""
+    import pydevd
+    from _pydevd_bundle.pydevd_net_command import NetCommand
+
+    writer = getattr(pydevd.get_global_debugger(), "writer", None)
+    if writer is None:
+        return
+    command, sent = NetCommand(-1, 0, _event_message(kind, body), is_json=True), threading.Event()
+    command.call_after_send(lambda sock: sent.set())
+    writer.add_command(command)
+    sent.wait(0.5)

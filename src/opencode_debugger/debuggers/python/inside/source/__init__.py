@@ -1,0 +1,1 @@
+"""Reads source text and modules that only the program knows."""

@@ -1,0 +1,1 @@
+"""Lists threads, asyncio tasks and locks of the program."""

@@ -1,0 +1,376 @@
+"""Lists the program's asyncio tasks: what they do, what they wait for, where they were made.
+
+Nothing here imports asyncio: a program that does not use it is left alone. In one that does, the set in which asyncio
+registers its tasks is told to note where each was made.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import itertools
+import os
+import sys
+import threading
+import weakref
+from importlib.machinery import ModuleSpec
+from traceback import FrameSummary
+from types import FrameType, MethodDescriptorType
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+
+from ..frames import is_debugger_file, module_name, outward_frames
+from ..pydevd_patches import pydevd_parts
+from ..python_versions import TASK_REGISTERS, TASKS_ARE_IN_C
+from ..values import raw
+from ..values.atom_texts import clip, encodable
+from .thread_list import to_dap
+
+if TYPE_CHECKING:
+    from ....rows import FrameRow, PlaceRow, TaskPage, TaskRow, TaskStack
+
+TASKS_MODULE = "asyncio.tasks"
+PENDING = "PENDING"
+DEEPEST_CHAIN = 50
+TEXT_LIMIT = 200
+MOST_TRIES = 100
+
+
+Place = Tuple[str, int, str]
+"""path, line and function"""
+
+
+class KnownTask(weakref.ref):  # type: ignore[type-arg]
+    """A task that we know: its number, and where it was made if we saw that."""
+
+    __slots__ = ("key", "number", "place")
+    key: int
+    number: int
+    place: Optional[Place]
+
+
+_numbers = itertools.count(1)
+_known_tasks: Dict[int, KnownTask] = {}
+
+
+def _add_task(task: Any, place: Optional[Place]) -> None:
+    known = KnownTask(task, _forget_task)
+    known.key, known.number, known.place = id(task), next(_numbers), place
+    _known_tasks[id(task)] = known
+
+
+def _forget_task(known: KnownTask) -> None:
+    _known_tasks.pop(known.key, None)
+
+
+def install() -> None:
+    noting = (_note_task, _find_making_place, _is_asyncio, _add_task, _forget_task)
+    _hide_functions(AsyncioFinder.find_spec, _execute_and_watch, *noting)
+    if TASKS_MODULE in sys.modules:
+        _watch_registers(sys.modules[TASKS_MODULE])
+    else:
+        sys.meta_path.insert(0, AsyncioFinder())
+
+
+def _hide_functions(*functions: Any) -> None:
+    """Hide functions that run on the program's threads from steps, which do not go into pydevd's own files."""
+    from _pydevd_bundle import pydevd_utils
+
+    for function in functions:
+        function.__code__ = function.__code__.replace(co_filename=pydevd_utils.__file__)
+
+
+class AsyncioFinder:
+    """Waits for asyncio to be imported, then is gone."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
+        if name != TASKS_MODULE or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        loader: Any = spec and spec.loader
+        if hasattr(loader, "exec_module"):
+            loader.exec_module = functools.partial(_execute_and_watch, loader)
+        return spec
+
+
+def _execute_and_watch(loader: Any, module: Any) -> None:
+    del loader.exec_module
+    loader.exec_module(module)
+    _watch_registers(module)
+
+
+def _watch_registers(module: Any) -> None:
+    for name in TASK_REGISTERS:
+        register = getattr(module, name, None)
+        original = getattr(register, "add", None)
+        if register is None or original is None or "add" in vars(register):
+            continue
+
+        def add(task: Any, original: Any = original) -> None:
+            original(task)
+            _note_task(task)
+
+        _hide_functions(add)
+        register.add = add
+
+
+def _note_task(task: Any) -> None:
+    known = _known_tasks.get(id(task))
+    if known is None or known() is not task:
+        _add_task(task, _find_making_place())
+
+
+def _find_making_place() -> Optional[Place]:
+    """Return the place of the innermost frame that is neither ours nor asyncio's."""
+    frame: Any = sys._getframe(3)
+    while frame is not None:
+        if not _is_asyncio(dict.get(frame.f_globals, "__name__")):
+            return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+        frame = frame.f_back
+    return None
+
+
+def _is_asyncio(module: Any) -> bool:
+    return type(module) is str and (module == "asyncio" or module.startswith("asyncio."))
+
+
+def list_tasks(start: int, count: int) -> TaskPage:
+    found = _program_tasks()
+    return {"tasks": [_task_row(task) for task in found[start : start + count]], "total": len(found)}
+
+
+def pending_tasks() -> Iterator[Tuple[Any, int, str, List[FrameType]]]:
+    """Yield tasks that are not finished and do not run now: number, name, and frames, the innermost first."""
+    for task in _program_tasks():
+        if not _is_done(task) and not _is_current(task):
+            frames = _awaiting_frames(raw.read_attribute(task, "_coro"))
+            if frames:
+                yield task, _known_tasks[id(task)].number, _task_name(task), frames
+
+
+def _program_tasks() -> List[Any]:
+    """Return unfinished tasks first, each kind in the order in which they were made, as far as that is known."""
+    asyncio, module = raw.loaded_module("asyncio"), raw.loaded_module(TASKS_MODULE)
+    if asyncio is None or module is None:
+        return []
+    # Those of our own threads are of evaluations that await something.
+    threads = ((task, _thread_of(task)) for task in _find_all(asyncio, module))
+    found = [task for task, thread in threads if not raw.read_attribute(thread, "is_pydev_daemon_thread")]
+    for task in found:
+        if id(task) not in _known_tasks:
+            _add_task(task, None)
+    return sorted(found, key=lambda task: (_is_done(task), _known_tasks[id(task)].number))
+
+
+def _find_all(asyncio: Any, module: Any) -> List[Any]:
+    found = [made() for made in list(_known_tasks.values())]
+    for name in (*TASK_REGISTERS, "_eager_tasks"):
+        found += _copied_tasks(getattr(module, name, ()))
+    tasks = {id(task): task for task in found if task is not None}
+    if TASKS_ARE_IN_C:
+        for loop in {id(loop): loop for loop in map(_loop_of, tasks.values()) if loop is not None}.values():
+            tasks.update((id(task), task) for task in asyncio.all_tasks(loop))
+    return list(tasks.values())
+
+
+def _copied_tasks(tasks: Any) -> List[Any]:
+    """Copy a register, which the program's threads go on changing."""
+    for _ in range(MOST_TRIES):
+        try:
+            return list(tasks)
+        except RuntimeError:
+            continue
+    return []
+
+
+def _loop_of(task: Any) -> object:
+    return raw.read_attribute(task, "_loop")
+
+
+def _thread_of(task: Any) -> Optional[threading.Thread]:
+    loop = _loop_of(task)
+    ident = raw.read_attribute(loop, "_thread_id")
+    if type(ident) is not int:
+        ident = _thread_running(loop)
+    return threading._active.get(ident) if ident is not None else None  # type: ignore[attr-defined]
+
+
+def _thread_running(loop: object) -> Optional[int]:
+    """Find the thread of a loop that does not tell, such as uvloop's.
+
+    asyncio's own functions at the bottom of the thread know their loop."""
+    for ident, top in sys._current_frames().items() if loop is not None else ():
+        for frame in outward_frames(top):
+            if _is_asyncio(module_name(frame)):
+                values = raw.plain_variables(frame.f_locals) or {}
+                if values.get("loop") is loop or _loop_of(values.get("self")) is loop:
+                    return ident
+    return None
+
+
+def _task_row(task: Any) -> TaskRow:
+    made = _known_tasks[id(task)]
+    thread = _thread_of(task)
+    is_current = _is_current(task)
+    coroutine = raw.read_attribute(task, "_coro")
+    return {
+        "id": made.number,
+        "name": _task_name(task),
+        "state": _shown_state(task, is_current),
+        "coroutine": _bounded_text(raw.read_attribute(coroutine, "__qualname__", raw.type_name(coroutine))),
+        "awaiting": [frame_place(frame) for frame in _current_frames(task, coroutine, thread)],
+        "waits_for": None if _is_done(task) or is_current else waits_for(task),
+        "created": _creation_place(task, made.place),
+        "thread_id": _dap_id(thread),
+        "is_current": is_current,
+    }
+
+
+def _is_current(task: Any) -> bool:
+    """Compare by identity: a program's own loop may have any __hash__."""
+    current = raw.read_attribute(raw.loaded_module(TASKS_MODULE), "_current_tasks")
+    if type(current) is dict:
+        return any(each is task for each in list(current.values()))
+    try:
+        return raw.loaded_module("asyncio").current_task(_loop_of(task)) is task
+    except Exception:
+        return False
+
+
+def _task_name(task: Any) -> str:
+    for base in raw.class_mro(type(task)):
+        found = raw.class_dict(base).get("get_name")
+        if type(found) is MethodDescriptorType:  # tasks in C have no other way
+            return _bounded_text(found(task))
+    return _bounded_text(raw.read_attribute(task, "_name"))
+
+
+def _bounded_text(value: Any) -> str:
+    return encodable(clip(value, TEXT_LIMIT)[0]) if type(value) is str else ""
+
+
+def _is_done(task: Any) -> bool:
+    return _stored_state(task) != PENDING
+
+
+def _stored_state(task: Any) -> str:
+    """Return the state that a task has. A class of the program may be registered as a task, and have anything there."""
+    state = raw.read_attribute(task, "_state", PENDING)
+    return state if type(state) is str else PENDING
+
+
+def _shown_state(task: Any, is_current: bool) -> str:
+    state = _stored_state(task)
+    if state == "CANCELLED":
+        return "cancelled"
+    if state != PENDING:
+        # Not by exception(): that would count as having looked at it, and asyncio would not tell of it any more.
+        return "finished" if raw.read_attribute(task, "_exception") is None else "failed"
+    return "running" if is_current else "pending"
+
+
+def _frame_and_awaited(awaited: Any) -> Tuple[Optional[FrameType], Any]:
+    """Return the frame of something that is awaited, and what that awaits in turn."""
+    for frame_name, next_name in ("cr_frame", "cr_await"), ("gi_frame", "gi_yieldfrom"), ("ag_frame", "ag_await"):
+        frame = raw.read_attribute(awaited, frame_name)
+        if type(frame) is FrameType:
+            return frame, raw.read_attribute(awaited, next_name)
+    return None, None
+
+
+def task_stack(number: int) -> TaskStack:
+    """Return the frames of a task as DAP describes them; None if there is no such task any more."""
+    task = next((task for task in _program_tasks() if _known_tasks[id(task)].number == number), None)
+    if task is None:
+        return {"frames": None}
+    thread = _thread_of(task)
+    frames = _current_frames(task, raw.read_attribute(task, "_coro"), thread)
+    return {"thread_id": _dap_id(thread), "frames": [_frame_row(frame) for frame in frames]}
+
+
+def _frame_row(frame: FrameType) -> FrameRow:
+    where = frame_place(frame)
+    row: FrameRow = {"id": to_dap(id(frame)), "name": where["function"], "line": where["line"], "column": 1}
+    row["source"] = {"path": where["path"]}
+    if not pydevd_parts.pydevd.get_global_debugger().in_project_scope(frame):
+        row["presentationHint"] = "subtle"
+    return row
+
+
+def _current_frames(task: Any, coroutine: Any, thread: Any) -> List[FrameType]:
+    is_current = thread is not None and _is_current(task)
+    return _running_frames(coroutine, thread) if is_current else _awaiting_frames(coroutine)
+
+
+def _awaiting_frames(coroutine: Any) -> List[FrameType]:
+    """Return the frames of coroutines that await each other, the innermost first."""
+    found: List[FrameType] = []
+    while coroutine is not None and len(found) < DEEPEST_CHAIN:
+        frame, coroutine = _frame_and_awaited(coroutine)
+        if frame is None:
+            break
+        found.insert(0, frame)
+    return found
+
+
+def frame_place(frame: FrameType) -> PlaceRow:
+    code = frame.f_code
+    return _place_row(code.co_filename, frame.f_lineno or code.co_firstlineno, code.co_name)
+
+
+def _running_frames(coroutine: Any, thread: Any) -> List[FrameType]:
+    """Return the frames of a task that runs right now: they are in its thread's stack, above the coroutine."""
+    py_db = pydevd_parts.pydevd.get_global_debugger()
+    outermost, _ = _frame_and_awaited(coroutine)
+    found: List[FrameType] = []
+    for frame in outward_frames(sys._current_frames().get(raw.read_attribute(thread, "_ident"))):
+        if len(found) == DEEPEST_CHAIN:
+            break
+        if py_db.get_file_type(frame) == py_db.PYDEV_FILE or is_debugger_file(frame.f_code.co_filename):
+            found.clear()  # what is above belongs to the debugger, which halts the thread there
+        else:
+            found.append(frame)
+        if frame is outermost:
+            return found
+    return _awaiting_frames(coroutine)  # it has gone on meanwhile
+
+
+def _place_row(path: str, line: int, function: str) -> PlaceRow:
+    shown = path if path.startswith("<") else os.path.abspath(path)
+    return {"path": encodable(shown), "line": line, "function": encodable(function)}
+
+
+def waits_for(task: Any) -> str:
+    waiter = raw.read_attribute(task, "_fut_waiter")
+    if waiter is None:
+        return "its turn"
+    if raw.is_a(waiter, raw.loaded_module("asyncio").Task):
+        made = _known_tasks.get(id(waiter))
+        return "task %d '%s'" % (made.number if made else 0, _task_name(waiter))
+    children = raw.read_attribute(waiter, "_children")
+    if type(children) is list:
+        return "%d of %d gathered tasks" % (sum(not _is_done(child) for child in children), len(children))
+    frames = _awaiting_frames(raw.read_attribute(task, "_coro"))
+    if not frames or not _is_asyncio(module_name(frames[0])):
+        return "a future"
+    name, values = frames[0].f_code.co_name, raw.plain_variables(frames[0].f_locals) or {}
+    if name == "sleep" and raw.is_one_of(values.get("delay"), (int, float)):
+        return "sleep(%s)" % clip(repr(values["delay"]), 30)[0]
+    owner = raw.type_name(values["self"]) + "." if "self" in values else ""
+    return "%s%s" % (owner, name)
+
+
+def _creation_place(task: Any, place: Optional[Place]) -> Optional[PlaceRow]:
+    if place is not None:
+        return _place_row(*place)
+    stack = raw.read_attribute(task, "_source_traceback")  # in asyncio's debug mode
+    for entry in list.__reversed__(stack) if raw.is_a(stack, list) else ():
+        if type(entry) is FrameSummary and os.path.basename(os.path.dirname(entry.filename)) != "asyncio":
+            return _place_row(entry.filename, entry.lineno or 0, entry.name)
+    return None
+
+
+def _dap_id(thread: Any) -> Optional[int]:
+    if thread is None:
+        return None
+    return to_dap(raw.read_attribute(thread, "__pydevd_id__") or pydevd_parts.get_thread_id(thread))

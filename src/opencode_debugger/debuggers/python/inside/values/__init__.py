@@ -1,0 +1,1 @@
+"""Shows values of the program as bounded texts, rows and pages."""

@@ -1,0 +1,1 @@
+"""The Pythons and environments of programs, and which lines of a file stop."""

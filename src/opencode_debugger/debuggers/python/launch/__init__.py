@@ -1,0 +1,1 @@
+"""Starting a Python program under its debugger."""

@@ -1,0 +1,1 @@
+"""The doors: how clients of each kind reach sessions."""

@@ -1,0 +1,1 @@
+"""HTTP and WebSockets on the wire: uvicorn's, with bounds."""

@@ -1,0 +1,1 @@
+"""Requests that clients send: bodies and query parameters, checked before anything is done."""

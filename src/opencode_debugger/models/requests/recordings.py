@@ -1,0 +1,53 @@
+"""Questions to a recorded run."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .. import fields as shared
+from ..fields import optional, preset
+from .queries import Limit, Offset, PlainText, QueryModel, Truth, Whole
+
+CallNumber = Annotated[int, Field(ge=1, le=shared.MAX_INTEGER), Whole]
+FunctionName = Annotated[PlainText, Field(min_length=1)]
+Condition = Annotated[PlainText, Field(min_length=1, max_length=1000)]
+FUNCTION = "Name of a function, or the end of it: total, Cart.total, cart.total, cart.py:Cart.total."
+TextBudget = Annotated[int, Field(ge=shared.MIN_BUDGET, le=shared.MAX_BUDGET), Whole]
+
+
+class RecordingQuery(QueryModel):
+    recording: PlainText | None = optional(
+        "Which recording, as answers name it; the last one of the program if left out.", examples=["4711-1"])
+    budget: TextBudget = preset(4000, "About how many characters the answer has as text; what is left out is told.")
+
+
+class TraceQuery(RecordingQuery):
+    call: CallNumber | None = optional("Only the call with this number, and what is below it.")
+    function: FunctionName | None = optional(f"Only calls of this function, and what is below them. {FUNCTION}")
+    thread: PlainText | None = optional("Only trees of threads and tasks with this in their name.")
+    depth: Limit = preset(1000, "How many calls deep.")
+
+
+class CallsQuery(RecordingQuery):
+    function: FunctionName = Field(description=FUNCTION, examples=["Cart.total"])
+    where: Condition | None = optional(
+        "Only calls for which this is true, of their arguments, `result`, `error`, `duration_ms`, `thread` and `call`.",
+        examples=["amount > 100 and result is None"])
+    order: Literal["time", "outliers", "slowest"] = preset(
+        "time", "time: as they began; outliers: exceptions and rare results first; slowest: the longest first.")
+    offset: Offset = 0
+    limit: Limit = preset(100, "How many to return at most.")
+
+
+class ErrorsQuery(RecordingQuery):
+    unhandled: Truth = preset(False, "Only exceptions that nothing recorded handled.")
+
+
+class OriginQuery(RecordingQuery):
+    value: Annotated[PlainText, Field(min_length=1, max_length=500)] = Field(
+        description="A value as Python writes it, such as 195.0 or 'abc'; or a name or attribute: amount, order.total, "
+        ".total (of any object).", examples=["195.0"])
+
+
+class SlowQuery(RecordingQuery):
+    limit: Limit = preset(15, "How many functions to return at most.")

@@ -1,0 +1,158 @@
+"""Looking into a program: threads, stacks, variables, expressions, watches, new values; source, modules, hovers."""
+
+from .operation import FRAME, STATE, Operation, delete, get, post
+from .scopes import READ, WRITE
+from .states import LIVE, ONLY_PAUSED
+
+TAG = "Inspection"
+
+OPERATIONS = (
+    Operation("threads", "List threads",
+        "Every thread of the program, with its state and, if it is paused, where it is.", by_session="threads.threads",
+        scopes=(READ,), states=LIVE, does="list threads", answer="inspection:ThreadList",
+        command="ocdb stack --threads", tool="debug_stack of=threads",
+        routes=(get("threads", "listThreads"),)),
+    Operation("tasks", "List asyncio tasks",
+        "The asyncio tasks of every event loop: what each awaits and where it was made. Works while the program runs.",
+        by_session="threads.tasks", scopes=(READ,), states=LIVE, does="list tasks", takes="queries:TasksQuery",
+        answer="inspection:TaskList",
+        command="ocdb tasks", tool="debug_stack of=tasks",
+        routes=(get("tasks", "listTasks"),)),
+    Operation("locks", "Explain who waits for whom",
+        """Blocked threads and asyncio tasks, what each waits for and who has it, and deadlocks. Works while the
+        program runs.""",
+        by_session="threads.locks", scopes=(READ,), states=LIVE, does="explain locks", answer="inspection:Locks",
+        command="ocdb stack --locks", tool="debug_stack of=locks",
+        routes=(get("locks", "explainLocks"),)),
+    Operation("stack_trace", "Get stack trace", "The call stack of the stopped thread, or of another.",
+        by_session="inspection.stack_trace", scopes=(READ,), states=ONLY_PAUSED, does="get the stack trace",
+        takes="queries:ThreadStackQuery", answer="inspection:StackTrace", also_called=("stacktrace",),
+        errors=("THREAD_NOT_FOUND",),
+        command="ocdb stack --thread {thread_id} --task {task_id} --start {start_frame} --count {levels}",
+        tool="debug_stack thread={thread_id} task={task_id} start={start_frame} count={levels}",
+        routes=(
+            get("stacktrace", "getStackTrace"),
+            get("threads/{thread_id}/stacktrace", "getThreadStackTrace", takes="queries:StackQuery",
+                summary="Get a thread's stack trace",
+                description="The call stack of one thread; also of one that runs, as it was at that moment (`running` "
+                "is true then)."),
+        )),
+    Operation("scopes", "Get scopes", "Variable scopes of a frame, each with the reference that lists its variables.",
+        by_session="inspection.scopes", scopes=(READ,), states=ONLY_PAUSED, does="get scopes",
+        takes="queries:ScopesQuery", answer="inspection:ScopeList", errors=FRAME,
+        command="ocdb look", tool="debug_look",
+        routes=(
+            get("scopes", "getScopes"),
+            get("frames/{frame_id}/scopes", "getFrameScopes", takes="queries:FrameThreadQuery",
+                summary="Get a frame's scopes", description="The same as scopes?frame_id=."),
+        )),
+    Operation("frame_variables", "Get a frame's locals",
+        "Local variables of a frame in one call, also of a thread that is busy in a call.",
+        by_session="inspection.frame_variables", scopes=(READ,), states=ONLY_PAUSED, does="get variables",
+        takes="queries:FrameVariablesQuery", answer="inspection:FrameVariables", errors=FRAME,
+        command="ocdb look --frame {frame_id}", tool="debug_look frame={frame_id}",
+        routes=(get("frames/{frame_id}/variables", "getFrameVariables"),)),
+    Operation("variables", "Get variables", "Variables of a scope, or what is inside a variable, a page at a time.",
+        by_session="inspection.variables", scopes=(READ,), states=ONLY_PAUSED, does="get variables",
+        takes="queries:VariablesQuery", answer="inspection:VariableList",
+        errors=("VARIABLE_NOT_FOUND", "MISSING_PARAMETER"),
+        routes=(
+            get("variables", "getVariables"),
+            get("scopes/{variables_reference}/variables", "getScopeVariables", takes="queries:ChildrenQuery",
+                summary="Get a scope's variables", errors=("VARIABLE_NOT_FOUND",),
+                description="The same as variables?variables_reference=."),
+            get("variables/{variables_reference}", "expandVariable", takes="queries:ChildrenQuery",
+                summary="Expand variable", errors=("VARIABLE_NOT_FOUND",),
+                description="The same as variables?variables_reference=."),
+        )),
+    Operation("children", "Get a variable's children",
+        "The same as variables?variables_reference=, a page by offset and limit, with the rows as `items`.",
+        by_session="inspection.children", scopes=(READ,), states=ONLY_PAUSED, does="get variables",
+        takes="queries:OffsetQuery", answer="inspection:ChildList",
+        errors=("VARIABLE_NOT_FOUND", "FRAME_NOT_FOUND", "THREAD_NOT_FOUND"),
+        routes=(get("frames/{frame_id}/variables/{variables_reference}/children", "getChildren"),)),
+    Operation("evaluate", "Evaluate expression",
+        """Evaluate an expression in a frame. One that raises is an answer too: see `error`.
+
+        In a thread that is busy in a call it can look, but what it assigns does not reach the frame.""",
+        by_session="inspection.evaluate", scopes=(WRITE,), states=ONLY_PAUSED, takes="expressions:EvaluateRequest",
+        answer="inspection:Evaluation", errors=("EVALUATE_ERROR", *FRAME),
+        command="ocdb print {expression} --frame {frame_id} --thread {thread_id}",
+        tool="debug_eval expression={expression} frame={frame_id} thread={thread_id}",
+        routes=(post("evaluate", "evaluate"),)),
+    # Watches, and new values for variables.
+    Operation("add_watch", "Add watch",
+        """Watch an expression: every stop report has its value, and says if it changed. In any state of the session.
+
+        The same expression again is the same watch. While the program is paused the answer has its value.""",
+        by_session="watches.add_watch", scopes=(WRITE,), takes="expressions:WatchRequest",
+        answer="inspection:WatchValue", errors=(*STATE, *FRAME, "EVALUATE_ERROR"),
+        command="ocdb watch {expression}",
+        routes=(post("watch", "addWatch"),)),
+    Operation("list_watches", "List watches", "Every watch, with its value in a frame while the program is paused.",
+        by_session="watches.list_watches", scopes=(READ,), takes="queries:ScopesQuery", answer="inspection:WatchList",
+        errors=(*STATE, *FRAME),
+        command="ocdb watch",
+        routes=(get("watch", "listWatches"),)),
+    Operation("clear_watches", "Remove all watches", "Remove every watch.", by_session="watches.clear_watches",
+        scopes=(WRITE,), answer="inspection:WatchesRemoved", errors=STATE,
+        command="ocdb watch --remove all",
+        routes=(delete("watch", "clearWatches"),)),
+    Operation("remove_watch", "Remove watch", "Remove one watch.", by_session="watches.remove_watch", scopes=(WRITE,),
+        answer="inspection:WatchesRemoved", errors=(*STATE, "WATCH_NOT_FOUND"),
+        command="ocdb watch --remove {watch_id}",
+        routes=(delete("watch/{watch_id}", "removeWatch"),)),
+    Operation("set_variable", "Set variable",
+        """Give a variable of a scope, an attribute, an item of a list or dict a new value. The answer is read back.
+
+        `value` is an expression; it is evaluated in the frame, and in the scope's own frame if that is another.""",
+        by_session="assignment.set_variable", scopes=(WRITE,), states=ONLY_PAUSED, does="set a variable",
+        takes="expressions:SetVariableRequest", answer="inspection:Assigned", outcome="Set, and read back",
+        errors=(*FRAME, "VARIABLE_NOT_FOUND", "VARIABLE_NOT_SET", "EVALUATE_ERROR"),
+        routes=(post("variables/{variables_reference}/set", "setVariable"),)),
+    Operation("set_expression", "Set expression",
+        "Assign to anything that can be assigned to, such as `order.items[3].name`. The answer is read back.",
+        by_session="assignment.set_expression", scopes=(WRITE,), states=ONLY_PAUSED, does="set an expression",
+        takes="expressions:SetExpressionRequest", answer="inspection:Assigned", outcome="Set, and read back",
+        errors=(*FRAME, "VARIABLE_NOT_FOUND", "VARIABLE_NOT_SET", "EVALUATE_ERROR"),
+        command="ocdb set {expression} {value}",
+        routes=(post("set-expression", "setExpression"),)),
+    # The program's code, and the exception it stopped on.
+    Operation("source", "Get source",
+        """Source of the top frame, of another, or of a file of the session. At most 1000 lines, around the frame's
+        own.
+
+        A frame's code need not be in a file: see `origin`.""",
+        by_session="source_and_modules.source", scopes=(READ,), states=ONLY_PAUSED, does="get the source of a frame",
+        takes="expressions:SourceQuery", answer="source_code:Source", errors=(*FRAME, "SOURCE_NOT_FOUND"),
+        command="ocdb source {path} --frame {frame_id}", tool="debug_source file={path} frame={frame_id}",
+        routes=(
+            get("source", "getSource"),
+            get("frames/{frame_id}/source", "getFrameSource", takes="expressions:FrameSourceQuery",
+                summary="Get a frame's source", description="The same as source?frame_id=."),
+        )),
+    Operation("files", "Find files",
+        """Files of the session whose path has the characters of `query` in their order, the best first: those in its
+        project that are not hidden, those of its stack, and the modules that its program has loaded.""",
+        by_session="project_files.find_files", scopes=(READ,), takes="expressions:FilesQuery",
+        answer="source_code:FileList", routes=(get("files", "findFiles"),)),
+    Operation("modules", "List modules", "Modules that the program has loaded, while it runs too.",
+        by_session="source_and_modules.modules", scopes=(READ,), states=LIVE, does="list modules",
+        takes="expressions:ModulesQuery", answer="source_code:ModuleList", routes=(get("modules", "listModules"),)),
+    Operation("exception", "Get exception",
+        "The exception that the program is stopped on: arguments, notes, frames, what led to it, members of a group.",
+        by_session="source_and_modules.exception", scopes=(READ,), states=ONLY_PAUSED, does="get the exception",
+        answer="source_code:ExceptionDetails", errors=("FRAME_NOT_FOUND", "EXCEPTION_NOT_FOUND"),
+        routes=(get("exception", "getException"),)),
+    Operation("completions", "Get completions",
+        """What may follow: names in scope, attributes after a dot, keys after `["`. Nothing of the program is run.""",
+        by_session="editor_hints.completions", scopes=(READ,), states=ONLY_PAUSED, does="complete",
+        takes="expressions:CompletionsRequest", answer="source_code:CompletionList", errors=FRAME,
+        routes=(post("completions", "getCompletions"),)),
+    Operation("hover", "Get hover info",
+        """Value, type and, for functions, signature and documentation of an expression, or of the name at a place.
+
+        By place no call is run: point at a function to see its signature.""",
+        by_session="editor_hints.hover", scopes=(READ,), states=ONLY_PAUSED, takes="expressions:HoverRequest",
+        answer="source_code:Hover", errors=(*FRAME, "EVALUATE_ERROR"), routes=(post("hover", "getHover"),)),
+)

@@ -1,0 +1,63 @@
+"""Native programs: memory, machine code, breakpoints on data, and going back."""
+
+from .operation import FRAME, Operation, delete, get, post
+from .scopes import READ, WRITE
+from .states import LIVE, ONLY_PAUSED
+
+TAG = "Native"
+
+OPERATIONS = (
+    Operation("read_memory", "Read memory",
+        "Bytes of a paused native program, at an address or where an expression is.", by_session="memory.read_memory",
+        scopes=(READ,), states=ONLY_PAUSED, does="read memory", takes="machine_access:MemoryQuery",
+        answer="machine:Memory", errors=(*FRAME, "EVALUATE_ERROR"), routes=(get("memory", "readMemory"),)),
+    Operation("write_memory", "Write memory", "Change bytes of a paused native program.",
+        by_session="memory.write_memory", scopes=(WRITE,), states=ONLY_PAUSED, does="write memory",
+        takes="machine_access:WriteMemoryRequest", answer="machine:MemoryWritten", errors=(*FRAME, "EVALUATE_ERROR"),
+        routes=(post("memory", "writeMemory"),)),
+    Operation("disassemble", "Disassemble",
+        """Machine instructions where a frame is, at an address, or of a function. A step with `"granularity":
+        "instruction"` makes one of them.""",
+        by_session="memory.disassemble", scopes=(READ,), states=ONLY_PAUSED, takes="machine_access:DisassemblyQuery",
+        answer="machine:Disassembly", errors=(*FRAME, "EVALUATE_ERROR"), routes=(get("disassembly", "disassemble"),)),
+    Operation("set_data_breakpoint", "Set data breakpoint",
+        """Stop when a value changes or is read (reason `data_breakpoint`). It ends with what it watches, such as a
+        function's local variable, or with the program.""",
+        by_session="data_breakpoints.set_data_breakpoint", scopes=(WRITE,), states=ONLY_PAUSED,
+        does="set a data breakpoint", takes="machine_access:DataBreakpointRequest", answer="machine:DataBreakpointItem",
+        errors=(*FRAME, "BREAKPOINT_INVALID_CONDITION"), routes=(post("data-breakpoints", "setDataBreakpoint"),)),
+    Operation("list_data_breakpoints", "List data breakpoints", "Those that there are.",
+        by_session="data_breakpoints.list_data_breakpoints", scopes=(READ,), answer="machine:DataBreakpointList",
+        routes=(get("data-breakpoints", "listDataBreakpoints"),)),
+    Operation("remove_data_breakpoints", "Remove all data breakpoints", "Remove all of them.",
+        by_session="data_breakpoints.remove_data_breakpoints", scopes=(WRITE,), answer="machine:DataBreakpointsRemoved",
+        optional_ids=("data_breakpoint_id",),
+        routes=(
+            delete("data-breakpoints", "clearDataBreakpoints"),
+            delete("data-breakpoints/{data_breakpoint_id}", "removeDataBreakpoint", summary="Remove data breakpoint",
+                errors=("BREAKPOINT_NOT_FOUND",), description="Remove one."),
+        )),
+    Operation("record", "Record",
+        """Record what the program does from here on, or end that. Of a Python program, running or paused: every call of
+        its own code, with arguments and result, and the lines of functions that are named. Of a native one, paused,
+        with gdb: every instruction, so that it can be stepped back; it runs much slower then.""",
+        by_session="recorder.record", scopes=(WRITE,), states=LIVE,
+        takes="machine_access:RecordRequest", may_be_empty=True, answer="machine:Recording", errors=FRAME,
+        routes=(post("record", "record"),)),
+    Operation("recording", "Show recording",
+        "Whether the program is recorded, how much of it is there, and what is not.",
+        by_session="recorder.describe", scopes=(READ,), answer="machine:Recording",
+        routes=(get("record", "describeRecording"),)),
+    Operation("step_back", "Step back", "One line back in what was recorded. Waits unless told otherwise.",
+        by_session="execution.step_back", scopes=(WRITE,), states=ONLY_PAUSED, takes="machine_access:BackRequest",
+        may_be_empty=True, answer="stop_reports:StopReport", outcome="Went back, and where it is now",
+        errors=("THREAD_NOT_FOUND",),
+        tool="debug_step kind=back",
+        routes=(post("step-back", "stepBack", query="queries:WaitQuery"),)),
+    Operation("reverse_continue", "Continue backwards",
+        "Back to the breakpoint before, or to where the recording began. Waits unless told otherwise.",
+        by_session="execution.reverse_continue", scopes=(WRITE,), states=ONLY_PAUSED,
+        takes="machine_access:BackRequest", may_be_empty=True, answer="stop_reports:StopReport",
+        outcome="Went back, and where it is now", errors=("THREAD_NOT_FOUND",),
+        routes=(post("reverse-continue", "reverseContinue", query="queries:WaitQuery"),)),
+)

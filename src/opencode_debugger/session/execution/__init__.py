@@ -1,0 +1,1 @@
+"""Continue, pause, step, and the stops that come of it."""

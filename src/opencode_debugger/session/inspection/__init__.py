@@ -1,0 +1,1 @@
+"""Looking into a program: threads, stacks, values, source, memory."""

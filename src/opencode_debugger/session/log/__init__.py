@@ -1,0 +1,1 @@
+"""Output, input and events of the program."""

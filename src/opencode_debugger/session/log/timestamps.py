@@ -1,0 +1,15 @@
+"""Times as answers have them."""
+
+from datetime import UTC, datetime
+from functools import lru_cache
+
+
+def timestamp(seconds: float) -> str:
+    return _timestamp(int(seconds * 1000))
+
+
+@lru_cache(1000)
+def _timestamp(milliseconds: int) -> str:
+    """Format a time, remembered: most of what happens when much happens is in the same milliseconds."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat().removesuffix('+00:00')}.{rest:03d}Z"

@@ -1,0 +1,356 @@
+"""Questions to the recording of a session's program, and their answers within a budget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...answers import recordings as answers
+from ...answers.shape import Answer
+from ...errors import RelayError, invalid_parameter
+from ...text.recording_lines import call_words, error_lines, life_line, sighting_line, slow_line
+from ...text.view import View
+from ...wording import counted
+from .call_life import CallLifeLines
+from .call_rows import call_row, named_values
+from .folded_tree import FoldedTree
+from .recorded_calls import ABOUT_CALLS, NOWHERE, RAISED, RECEIVERS, Call, Function, RecordedCalls, no_collection
+from .recorded_errors import error_groups, group_row
+from .recorded_values import Recorded, error_text, value_text
+from .recording_file import Damaged, RecordingFolder
+from .time_spent import milliseconds, slow_row, time_by_function
+from .value_filter import ValueFilter
+from .value_origin import Wanted, changes_of_name, sighting_row, sightings_of_value, way_to
+
+if TYPE_CHECKING:
+    from ...debuggers.protocols import Adapter
+
+T = TypeVar("T")
+Row = TypeVar("Row", bound=Answer)
+NEAR_NAMES = 5
+MOST_FUNCTIONS_NAMED = 8
+
+
+@dataclass(eq=False)
+class RecordedRun:
+    _adapter: Adapter
+    _view: View
+    """as which texts are measured that a budget is for"""
+    _read: dict[str, RecordedCalls] = field(default_factory=dict)
+    """recordings that were asked before, by their folders"""
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def trace(
+        self, recording: str | None = None, call: int | None = None, function: str | None = None,
+        thread: str | None = None, depth: int = 1000, budget: int = 4000,
+    ) -> answers.CallTrace:
+        """Return the call tree of the run, below one call, or below each call of a function."""
+
+        def answer(calls: RecordedCalls) -> answers.CallTrace:
+            if call is not None:
+                roots = [calls.positions[find_call(calls, call).number]]
+            elif function is not None:
+                roots = outermost(calls, {each.id for each in find_functions(calls, function)})
+            else:
+                roots = calls.tree.children.get(NOWHERE, [])
+            if thread is not None:
+                roots = [each for each in roots if thread in calls.lane_name(calls.call_at(each).lane)]
+            rows = FoldedTree(calls, self._view, budget, depth).rows(roots)
+            return answers.CallTrace(**_facts(calls), rows=rows)
+
+        return await self._ask(recording, answer)
+
+    async def calls(
+        self, function: str, where: str | None = None, order: str = "time", offset: int = 0, limit: int = 100,
+        recording: str | None = None, budget: int = 4000,
+    ) -> answers.CallTable:
+        """Return the calls of a function that fulfil a condition."""
+        condition = ValueFilter(where) if where else None
+
+        def answer(calls: RecordedCalls) -> answers.CallTable:
+            functions = find_functions(calls, function)
+            if condition:
+                check_names(condition, functions, where or "")
+            ids = {each.id for each in functions}
+            found = matching_positions(calls, ids, condition) if condition else sorted_positions(calls, ids)
+            page = ORDERS[order](calls, found)[offset : offset + limit]
+            rows = _within(budget, (call_row(calls, each) for each in calls.calls_at(page)),
+                lambda row: len(call_words(row, self._view)) + 1)
+            return answers.CallTable(
+                **_facts(calls), functions=[f"{each.name} {each.path}:{each.line}" for each in functions[:NEAR_NAMES]],
+                total=sum(map(calls.function_ids.count, ids)), matching=len(found), offset=offset, calls=rows,
+                has_more=offset + len(rows) < len(found),
+            )
+
+        return await self._ask(recording, answer)
+
+    async def errors(
+        self, unhandled: bool = False, recording: str | None = None, budget: int = 4000
+    ) -> answers.ErrorList:
+        """Return every exception, those that were handled as well unless only others are asked for."""
+
+        def answer(calls: RecordedCalls) -> answers.ErrorList:
+            groups = [each for each in error_groups(calls) if not (unhandled and each.was_handled)]
+            rows = _within(budget, (group_row(calls, each) for each in groups),
+                lambda row: sum(len(line) + 1 for line in error_lines(row, self._view)))
+            return answers.ErrorList(**_facts(calls), errors=rows, total=len(groups))
+
+        return await self._ask(recording, answer)
+
+    async def slow(self, recording: str | None = None, limit: int = 15, budget: int = 4000) -> answers.SlowList:
+        """Return the functions with the most time of their own."""
+
+        def answer(calls: RecordedCalls) -> answers.SlowList:
+            spent = time_by_function(calls)
+            ranked = sorted(spent, key=lambda id: -spent[id].own)
+            rows = _within(budget, (slow_row(calls, id, spent[id]) for id in ranked[:limit] if id in calls.functions),
+                lambda row: len(slow_line(row, self._view)) + 1)
+            span = max(max(calls.ends), max(calls.starts)) - min(calls.starts)
+            return answers.SlowList(**_facts(calls), span_ms=milliseconds(span), functions=rows, total=len(spent))
+
+        return await self._ask(recording, answer)
+
+    async def life(self, call_id: int, recording: str | None = None, budget: int = 4000) -> answers.CallLife:
+        """Return one call: the lines that it took, what each changed and called."""
+
+        def answer(calls: RecordedCalls) -> answers.CallLife:
+            call = find_call(calls, call_id)
+            lines = CallLifeLines(calls, call).rows()
+            shown = _within(budget, lines, lambda row: len(life_line(row, self._view)) + 1)
+            made = [] if lines else calls.tree.children.get(calls.positions[call.number], [])
+            rows = _within(budget, (call_row(calls, each) for each in calls.calls_at(made)),
+                lambda row: len(call_words(row, self._view)) + 1)
+            return answers.CallLife(
+                **_facts(calls, *_life_notes(call, len(lines) - len(shown), bool(lines))), call=call_row(calls, call),
+                lines_recorded=bool(lines), lines=shown, calls=rows, more_calls=len(made) - len(rows),
+                locals=named_values((name, value) for name, value in call.locals if name not in RECEIVERS),
+            )
+
+        return await self._ask(recording, answer)
+
+    async def origin(self, value: str, recording: str | None = None, budget: int = 4000) -> answers.ValueOrigin:
+        """Return where a value was seen first, or by whom what has a name was changed."""
+        wanted = Wanted.read(value.strip())
+
+        def answer(calls: RecordedCalls) -> answers.ValueOrigin:
+            kind = "name" if wanted.name else "value"
+            sites = changes_of_name(calls, wanted.name) if wanted.name else sightings_of_value(calls, wanted.value)
+            if not sites and wanted.name:  # it may be meant as a text
+                kind, sites = "value", sightings_of_value(calls, wanted.name)
+            rows = _within(budget, (sighting_row(calls, site) for site in sites),
+                lambda row: len(sighting_line(row, self._view)) + 1)
+            notes = () if sites else (f"{value[:100]} is not in the recording: values are kept in short",)
+            return answers.ValueOrigin(
+                **_facts(calls, *notes), asked=value, kind=kind, total=sum(site.count for site in sites),
+                places=len(sites), sightings=rows, way=way_to(calls, rows[0].call.call) if rows else [],
+            )
+
+        return await self._ask(recording, answer)
+
+    async def _ask(self, recording: str | None, answer: Callable[[RecordedCalls], T]) -> T:
+        """Return the answer to a question; it is looked for aside, for a large recording takes a second."""
+        if self._adapter.recording.folders():
+            await self._adapter.recording.flush()
+        async with self._turn:
+            folder = self._choose(recording)
+            return await asyncio.to_thread(self._answer, folder, answer)
+
+    def _answer(self, path: str, answer: Callable[[RecordedCalls], T]) -> T:
+        with no_collection():
+            return self._answer_from(self._index(path), answer)
+
+    def _index(self, path: str) -> RecordedCalls:
+        calls = self._read.get(path)
+        if calls is None or calls.folder.has_lost():
+            calls = RecordedCalls(RecordingFolder(path))
+            self._read = {path: calls}  # one at a time: an index may be large
+        calls.read_more()
+        return calls
+
+    def _answer_from(self, calls: RecordedCalls, answer: Callable[[RecordedCalls], T]) -> T:
+        if not len(calls):
+            raise self._nothing(calls)
+        try:
+            return answer(calls)
+        except Damaged as error:  # a file fell out, or was changed, meanwhile
+            self._read.clear()
+            raise RelayError("RECORDING_NOT_FOUND", f"The recording cannot be read: {error}") from None
+
+    def _choose(self, recording: str | None) -> str:
+        folders = self._adapter.recording.folders()
+        if not folders:
+            raise RelayError("RECORDING_NOT_FOUND", "Nothing was recorded in this session")
+        if recording is None:
+            return folders[-1]
+        by_name = {RecordingFolder(path).name: path for path in folders}
+        if recording not in by_name:
+            message = f"There is no recording {recording[:100]!r}"
+            raise invalid_parameter("recording", recording, message, f"There are: {', '.join(by_name)}")
+        return by_name[recording]
+
+    def _nothing(self, calls: RecordedCalls) -> RelayError:
+        reason = f": {calls.damage}" if calls.damage else ": no function of the recorded folders was called so far"
+        return RelayError("RECORDING_NOT_FOUND", f"The recording {calls.folder.name} has no calls{reason}")
+
+
+def find_call(calls: RecordedCalls, number: int) -> Call:
+    found = calls.find_call(number)
+    if found is None:
+        message = f"The recording has no call {number}: it was never there, or has fallen out"
+        raise RelayError("CALL_NOT_FOUND", message, call=number)
+    return found
+
+
+def find_functions(calls: RecordedCalls, name: str) -> list[Function]:
+    """Return the functions that are meant, by their names, or the ends of them: `total`, `Cart.total`, `cart.total`,
+    `cart.py:Cart.total`."""
+    place, _, wanted = name.rpartition(":")
+    called = set(calls.function_ids)
+    known = [each for each in calls.functions.values() if each.id in called]
+    found = [
+        each for each in known
+        if (not place or each.path.endswith(place)) and (
+            each.name == wanted or each.name.endswith(f".{wanted}") or f".{_dotted(each)}".endswith(f".{wanted}"))
+    ]
+    if not found:
+        raise _not_called(name, wanted, known)
+    return found
+
+
+def _dotted(function: Function) -> str:
+    """Return the name with that of the module, and of the folders above."""
+    stem = function.path.removesuffix(".py").removesuffix("/__init__").strip("/").replace("/", ".")
+    return f"{stem}.{function.name}"
+
+
+def _not_called(name: str, wanted: str, known: list[Function]) -> RelayError:
+    last = wanted.rpartition(".")[2]
+    names = {each.name for each in known}
+    near = [each for each in sorted(names) if last and last.lower() in each.lower()][:NEAR_NAMES]
+    near = near or get_close_matches(wanted, names, NEAR_NAMES)
+    some = Counter(each.name for each in known).most_common(MOST_FUNCTIONS_NAMED)
+    said = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(each for each, _ in some)}"
+    message = f"No call of {name[:100]!r} was recorded"
+    return RelayError("CALL_NOT_FOUND", message, function=name[:200], suggestion=said)
+
+
+def sorted_positions(calls: RecordedCalls, ids: set[int]) -> list[int]:
+    """Return the calls of functions in the order in which they began."""
+    found = [position for position, id in enumerate(calls.function_ids) if id in ids]
+    return sorted(found, key=calls.numbers.__getitem__)
+
+
+def outermost(calls: RecordedCalls, ids: set[int]) -> list[int]:
+    """Return the calls of functions that are not within another of these."""
+    functions, tree = calls.function_ids, calls.tree
+
+    def is_within(position: int) -> bool:
+        return any(functions[above] in ids for above in tree.ancestors(position))
+
+    beginning = [each for each in sorted_positions(calls, ids) if functions[tree.parents[each]] not in ids
+                 or tree.parents[each] == NOWHERE]
+    return [each for each in beginning if not is_within(each)]
+
+
+def matching_positions(calls: RecordedCalls, ids: set[int], condition: ValueFilter) -> list[int]:
+    """Return the calls of functions that fulfil a condition, in the order in which they began."""
+    getters = {id: _value_getters(calls, calls.functions[id], condition.names) for id in ids}
+    found = [
+        position for position, row in calls.rows_of(ids)
+        if condition.holds({name: get(row) for name, get in getters[row[1]]})
+    ]
+    return sorted(found, key=calls.numbers.__getitem__)
+
+
+Getter = Callable[[list[Any]], Recorded]
+
+
+def _value_getters(calls: RecordedCalls, function: Function, names: set[str]) -> list[tuple[str, Getter]]:
+    """Return how to find what a condition asks for in the row of a call: arguments go before facts of the same name."""
+    places = {name: place for place, name in enumerate(function.arguments)}
+    facts: dict[str, Getter] = {
+        "call": itemgetter(0), "result": lambda row: None if row[9] == RAISED else row[10],
+        "error": lambda row: error_text(row[10]) if row[9] == RAISED else None,
+        "duration_ms": lambda row: calls.make_call(row).duration_ms, "thread": lambda row: calls.lane_name(row[4]),
+    }
+    arguments = [(name, _argument_getter(place)) for name, place in places.items() if name in names]
+    return arguments + [(name, get) for name, get in facts.items() if name in names and name not in places]
+
+
+def _argument_getter(place: int) -> Getter:
+    return lambda row: row[6][place] if place < len(row[6]) else None
+
+
+def check_names(condition: ValueFilter, functions: list[Function], where: str) -> None:
+    known = {*ABOUT_CALLS, *(name for each in functions for name in each.arguments)}
+    if unknown := sorted(condition.names - known):
+        message = f"The condition asks for {', '.join(unknown)}, which no call has"
+        raise invalid_parameter("where", where, message, f"It can ask for {', '.join(sorted(known))}")
+
+
+def _by_time(calls: RecordedCalls, found: list[int]) -> list[int]:
+    return found
+
+
+def _by_duration(calls: RecordedCalls, found: list[int]) -> list[int]:
+    return sorted(found, key=lambda each: calls.starts[each] - calls.ends[each])
+
+
+def _outliers_first(calls: RecordedCalls, found: list[int]) -> list[int]:
+    """Return calls whose outcome hardly any other has first, exceptions before all."""
+    wanted = set(found)
+    ids = {calls.function_ids[each] for each in found}
+    texts = {position: _outcome_key(row) for position, row in calls.rows_of(ids) if position in wanted}
+    counts = Counter(texts.values())
+    return sorted(found, key=lambda each: (calls.hows[each] != RAISED, counts[texts[each]]))
+
+
+def _outcome_key(row: list[Any]) -> tuple[Any, ...]:
+    """Return what two calls have in common that ended alike."""
+    value = row[10]
+    return (row[9], value_text(value)) if isinstance(value, tuple) else (row[9], type(value), value)
+
+
+ORDERS: dict[str, Callable[[RecordedCalls, list[int]], list[int]]] = {
+    "time": _by_time, "slowest": _by_duration, "outliers": _outliers_first,
+}
+
+
+def _within(budget: int, rows: Iterable[Row], size: Callable[[Row], int]) -> list[Row]:
+    """Return the rows whose texts together have room; always the first."""
+    found: list[Row] = []
+    for row in rows:
+        budget -= size(row)
+        if budget < 0 and found:
+            break
+        found.append(row)
+    return found
+
+
+def _facts(calls: RecordedCalls, *notes: str) -> dict[str, Any]:
+    return {"recording": calls.folder.name, "recorded_calls": len(calls), "notes": [*notes, *_notes(calls)]}
+
+
+def _life_notes(call: Call, left_out: int, has_lines: bool) -> Iterator[str]:
+    if left_out:
+        yield f"{counted(left_out, 'more line')}: ask with a larger budget"
+    if not has_lines:
+        name = call.function.name
+        yield f'the lines of {name} were not recorded: record with "lines": ["{name}"] to have them'
+
+
+def _notes(calls: RecordedCalls) -> Iterator[str]:
+    """Return what one should know who reads an answer."""
+    if dropped := calls.totals.get("dropped_calls", 0):
+        yield f"the oldest {counted(dropped, 'call')} fell out: record again with a larger limit_mb to have them"
+    if calls.damage:
+        yield f"the rest cannot be read: {calls.damage}"
+    rested = (calls.ending or {}).get("rested") or ()
+    names = [calls.functions[id].name for id, _ in rested if id in calls.functions]
+    if names:
+        yield f"called too often to record all calls: {', '.join(names[:NEAR_NAMES])}"

@@ -1,0 +1,1 @@
+"""A session that several clients drive: who did what, and who may for now."""

@@ -1,0 +1,226 @@
+"""Answers of a recorded run as text: calls on one line each, trees indented."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..answers.machine import Recording
+from ..answers.recordings import (
+    CallLife,
+    CallTable,
+    CallTrace,
+    ErrorGroup,
+    ErrorList,
+    FoldedCalls,
+    LifeLine,
+    NamedValue,
+    OutcomeCount,
+    RecordedAnswer,
+    RecordedCall,
+    Sighting,
+    SlowFunction,
+    SlowList,
+    TraceRow,
+    ValueOrigin,
+)
+from ..wording import counted
+from .view import View, join_lines, known, shorten
+
+VALUE_WIDTH = 80
+"""characters of a value"""
+SHORT_WIDTH = 40
+"""of one among several"""
+SOURCE_WIDTH = 90
+"""of a line of source"""
+INDENT = "  "
+
+
+def render_recording(answer: Recording, view: View) -> str:
+    """Render whether a program is recorded, and how much of it is there."""
+    calls, functions, lines = known(answer.calls), known(answer.functions), known(answer.lines)
+    dropped, rested = known(answer.dropped_calls), known(answer.rested)
+    told = [
+        "" if calls is None else f"{counted(calls, 'call')} of {counted(functions or 0, 'function')}",
+        counted(lines, "line") if lines else "",
+        f"the oldest {counted(dropped, 'call')} fell out" if dropped else "",
+        f"not all calls of {', '.join(rested)}" if rested else "",
+    ]
+    facts = "; ".join(filter(None, told))
+    state = "recording" if answer.recording else "not recording"
+    return join_lines(f"{state}: {facts}" if facts else state, known(answer.message) or "")
+
+
+def call_words(call: RecordedCall, view: View) -> str:
+    """Return a call: `#41 Cart.total(rate=0.2) → 14.4`."""
+    arguments = ", ".join(named_words(each, view) for each in call.arguments)
+    return f"#{call.call} {call.function}({arguments}) {_end_words(call, view)}{_extra_words(call, view)}"
+
+
+def named_words(each: NamedValue, view: View) -> str:
+    return f"{each.name}={shorten(view.value(each.value, each.name), VALUE_WIDTH)}"
+
+
+def _end_words(call: RecordedCall, view: View) -> str:
+    at = known(call.raised_line)
+    return outcome_words(call.outcome, call.value, view) + (f" at :{at}" if at else "")
+
+
+def outcome_words(outcome: str, value: str | None, view: View, width: int = VALUE_WIDTH) -> str:
+    if value is None:
+        return f"({outcome})"
+    return f"{'→' if outcome == 'returned' else '✗'} {shorten(view.value(value), width)}"
+
+
+def _extra_words(call: RecordedCall, view: View) -> str:
+    caught = dict.fromkeys(
+        f"caught {shorten(view.value(each.error), VALUE_WIDTH)} at :{each.line}" for each in known(call.caught) or ())
+    yielded = known(call.yielded)
+    told = [*caught, f"yielded {counted(yielded, 'value')}" if yielded else ""]
+    words = "; ".join(filter(None, told))
+    return f"  [{words}]" if words else ""
+
+
+def trace_line(row: TraceRow, view: View) -> str:
+    """Return a line of a call tree, with the line of the caller and what is not shown inside."""
+    indent = INDENT * row.depth
+    folded, call = known(row.folded), known(row.call)
+    if call is None:
+        return indent + (_folded_words(folded, view) if folded else "")
+    at = _line_words(call) if row.depth else ""
+    place = "" if row.depth else f" {view.place(call.path, call.line)} in {call.thread}"
+    inside = f"  (+{counted(row.inside, 'call')} inside)" if row.inside else ""
+    return f"{indent}{call_words(call, view)}{at}{place}{inside}"
+
+
+def _folded_words(folded: FoldedCalls, view: View) -> str:
+    outcomes = [_outcome_count(each, view) for each in folded.outcomes]
+    ended = f": {', '.join(outcomes)}" if outcomes else ""
+    return f"… {folded.count} × {', '.join(folded.functions)} [#{folded.first} … #{folded.last}]{ended}"
+
+
+def _outcome_count(each: OutcomeCount, view: View) -> str:
+    return f"{outcome_words(each.outcome, each.value, view, SHORT_WIDTH)} ×{each.count}"
+
+
+def _notes(answer: RecordedAnswer) -> list[str]:
+    return [f"note: {text}" for text in answer.notes]
+
+
+def render_trace(answer: CallTrace, view: View) -> str:
+    rows = [trace_line(row, view) for row in answer.rows]
+    head = f"recording {answer.recording}: {counted(answer.recorded_calls, 'call')}"
+    return join_lines(head, *rows, *_notes(answer))
+
+
+def render_calls(answer: CallTable, view: View) -> str:
+    which = f"{answer.matching} of {answer.total}" if answer.matching != answer.total else str(answer.total)
+    functions = [f"{name} {view.path(place)}" for name, _, place in (each.rpartition(" ") for each in answer.functions)]
+    rows = [f"{call_words(call, view)}{_caller_words(call)}" for call in answer.calls]
+    more = f"… more: ask with offset={answer.offset + len(rows)}" if answer.has_more else ""
+    return join_lines(f"{', '.join(functions)}: {which} calls", *rows, more, *_notes(answer))
+
+
+def _line_words(call: RecordedCall) -> str:
+    return f" @{call.caller_line}" if call.caller_line else ""
+
+
+def _caller_words(call: RecordedCall) -> str:
+    return f"  from #{call.caller}:{call.caller_line}" if call.caller and call.caller_line else ""
+
+
+def error_lines(group: ErrorGroup, view: View) -> list[str]:
+    place = f"{view.place(group.path, group.line)} in {group.function}"
+    lines = [f"{counted(group.count, 'time')} {group.error} at {place}: {group.fate}"]
+    if len(group.way) > 1:
+        lines.append(f"  way: {' ← '.join(group.way)}")
+    last = known(group.last)
+    lines.append(f"  first: {call_words(group.first, view)}{f'; last: #{last}' if last else ''}")
+    if group.locals:
+        lines.append(f"  locals: {', '.join(named_words(each, view) for each in group.locals)}")
+    return lines
+
+
+def render_errors(answer: ErrorList, view: View) -> str:
+    lines = [line for group in answer.errors for line in error_lines(group, view)]
+    left = answer.total - len(answer.errors)
+    more = f"… {counted(left, 'more place')}: ask with a larger budget" if left else ""
+    nothing = "" if lines else f"no exception in {counted(answer.recorded_calls, 'call')}"
+    return join_lines(nothing, *lines, more, *_notes(answer))
+
+
+def slow_line(each: SlowFunction, view: View) -> str:
+    waited = f", waited {each.waited_ms:g}" if each.waited_ms else ""
+    lines = ", ".join(f":{line.line} {line.ms:g} ({line.count}×)" for line in each.lines)
+    inside = f"; calls from {lines}" if lines else ""
+    return (
+        f"{each.own_ms:g} own, {each.total_ms:g} total{waited}: {each.function} {view.place(each.path, each.line)} "
+        f"{each.count}×, slowest #{each.slowest} {each.slowest_ms:g}{inside}")
+
+
+def render_slow(answer: SlowList, view: View) -> str:
+    left = answer.total - len(answer.functions)
+    more = f"… {counted(left, 'more function')}" if left else ""
+    head = f"milliseconds, of {answer.span_ms:g} in all"
+    return join_lines(head, *(slow_line(each, view) for each in answer.functions), more, *_notes(answer))
+
+
+def life_line(row: LifeLine, view: View) -> str:
+    """Return a line that a call took: its source, what it changed, and what it called."""
+    if row.skipped_rounds:
+        return f"     … {counted(row.skipped_rounds, 'more round')} the same way"
+    changes = ", ".join(named_words(each, view) for each in row.changes)
+    changed = f"   ⇒ {changes}" if changes else ""
+    called = "; ".join(call_words(each, view) for each in row.calls)
+    more = f" … {counted(row.more_calls, 'more call')}" if row.more_calls else ""
+    made = f"   called {called}{more}" if called else ""
+    return f"{row.line:4} {shorten(row.source, SOURCE_WIDTH)}{changed}{made}"
+
+
+def render_life(answer: CallLife, view: View) -> str:
+    call = answer.call
+    place = f"{call_words(call, view)}  {view.place(call.path, call.line)}{_caller_words(call)}"
+    called = [f"  {call_words(each, view)}{_line_words(each)}" for each in answer.calls]
+    more = f"  … {counted(answer.more_calls, 'more call')}" if answer.more_calls else ""
+    shown = f"locals: {', '.join(named_words(each, view) for each in answer.locals)}" if answer.locals else ""
+    return join_lines(
+        place, *(life_line(row, view) for row in answer.lines), "it called:" if called else "", *called, more, shown,
+        *_notes(answer))
+
+
+def sighting_line(seen: Sighting, view: View) -> str:
+    """Return a place where a value was seen: `set in #3 … at shop.py:13: amount=0; 181 times, last 195.0 in #908`."""
+    at = f" at {view.place(seen.call.path, seen.line)}" if seen.line and seen.how != "given to" else ""
+    caller = _caller_words(seen.call) if seen.how == "given to" else ""
+    named = f": {seen.name}={_seen_words(seen.value, seen, view)}" if seen.name else ""
+    was, last = known(seen.was), known(seen.last_value)
+    before = f" (was {_seen_words(was, seen, view)})" if was is not None else ""
+    times = ""
+    if last is not None:
+        end = f" {_seen_words(last, seen, view)}" if last != seen.value else ""
+        times = f"; {counted(seen.count, 'time')}, last{end} in #{known(seen.last_call)}"
+    return f"{seen.how} {call_words(seen.call, view)}{caller}{at}{named}{before}{times}"
+
+
+def _seen_words(value: str, seen: Sighting, view: View) -> str:
+    return shorten(view.value(value, seen.name or ""), VALUE_WIDTH)
+
+
+def render_origin(answer: ValueOrigin, view: View) -> str:
+    what = "seen" if answer.kind == "value" else "given or changed"
+    left = answer.places - len(answer.sightings)
+    more = f"  … {counted(left, 'more place')}: ask with a larger budget" if left else ""
+    lines = [f"  {sighting_line(each, view)}" for each in answer.sightings]
+    way = f"  way to the first: {' ← '.join(answer.way)}" if answer.way else ""
+    return join_lines(f"{answer.asked}: {what} {counted(answer.total, 'time')}", *lines, more, way, *_notes(answer))
+
+
+RENDERINGS: dict[type, Callable[[Any, View], str]] = {
+    Recording: render_recording,
+    CallTrace: render_trace,
+    CallTable: render_calls,
+    ErrorList: render_errors,
+    SlowList: render_slow,
+    CallLife: render_life,
+    ValueOrigin: render_origin,
+}

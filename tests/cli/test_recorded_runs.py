@@ -1,0 +1,32 @@
+"""`ocdb trace` runs a program recorded; the other commands ask the recording that it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from command import Ocdb
+
+
+def test_a_recorded_program_is_asked_from_a_shell(ocdb: Ocdb, program: Callable[..., Path]) -> None:
+    path = program("""
+        def price_of(item):
+            return None if item == "gift" else len(item)
+
+        def total(items):
+            amount = 0
+            for item in items:
+                amount += price_of(item)
+            return amount
+
+        total(["pen", "paper", "gift"])
+    """, "shop.py")
+    told = ocdb("trace", "--lines", "total", str(path))
+    assert "exited with code 1" in told and "TypeError" in told and "price_of(item='gift') → None" in told
+    assert "1 of 3 calls" in ocdb("calls", "price_of", "where", "result", "is", "None")
+    number = ocdb("calls", "total").split("#")[1].split()[0]
+    assert "amount=8" in ocdb("life", number)
+    assert "set in" in ocdb("origin", "8")
+    assert "nothing recorded handled it" in ocdb("errors")
+    assert "price_of" in ocdb("slow")
+    assert "price_of" in ocdb("trace", "--of", "price_of")

@@ -1,0 +1,344 @@
+"""Programs run as without a debugger while nothing is asked of it, and what is asked is answered exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from relays import Api, Session, line_of, pythons
+
+PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
+NEWEST = pythons("3.12", "3.13")
+Write = Callable[..., Path]
+
+WATCHED = """
+import sys, threading
+
+def is_watched():
+    if sys.gettrace() is not None or threading._trace_hook is not None:
+        return True
+    monitoring = getattr(sys, "monitoring", None)
+    tools = [tool for tool in range(6) if monitoring and monitoring.get_tool(tool)]
+    return any(monitoring.get_events(tool) for tool in tools)
+
+def is_watched_here(code):
+    monitoring = sys.monitoring
+    tools = [tool for tool in range(6) if monitoring.get_tool(tool)]
+    return any(monitoring.get_local_events(tool, code) for tool in tools)
+"""
+
+
+@pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
+def python(request: pytest.FixtureRequest) -> Path:
+    return Path(request.param)
+
+
+@pytest.fixture(params=NEWEST.values(), ids=NEWEST.keys())
+def newest(request: pytest.FixtureRequest) -> Path:
+    return Path(request.param)
+
+
+def hits(session: Session) -> list[int]:
+    return [bp["hit_count"] for bp in session.get("/breakpoints")["breakpoints"]]
+
+
+def test_nothing_is_watched_while_nothing_is_asked(api: Api, newest: Path, program: Write) -> None:
+    path = program(
+        WATCHED
+        + """
+def work():
+    return is_watched()
+
+print("at first", work())
+thread = threading.Thread(target=lambda: print("in a thread", work()))
+thread.start(); thread.join()
+work()  # @here
+print("again", work(), is_watched_here(work.__code__))
+"""
+    )
+    with api.session(python_path=str(newest)) as session:
+        session.launch(path, stop_on_entry=True)
+        session.resume(wait=False)
+        session.wait_for_output("again")
+        assert session.output().splitlines() == ["at first False", "in a thread False", "again False False"]
+    with api.session(python_path=str(newest)) as session:
+        session.break_at(path, "here")
+        assert session.launch(path)["stop_reason"] == "breakpoint"
+        session.delete("/breakpoints")
+        session.step("into")
+        assert session.resume()["status"] == "terminated"
+        assert session.output().splitlines()[-1] == "again False False"
+
+
+def test_what_a_step_calls_runs_unwatched(api: Api, newest: Path, program: Write) -> None:
+    path = program(
+        WATCHED
+        + """
+def deep(depth):
+    return deep(depth - 1) if depth else unseen()
+
+def unseen():
+    return is_watched_here(unseen.__code__)
+
+def outer():
+    seen = [deep(3), deep(2)]  # @step
+    return seen  # @after
+
+print(outer())  # @out
+"""
+    )
+    with api.session(python_path=str(newest)) as session:
+        session.break_at(path, "step")
+        session.launch(path)
+        session.delete("/breakpoints")
+        over = session.step("over")
+        assert over["stop_reason"] == "step" and session.locals()["seen"] == "[False, False]"
+        session.step("out")
+        assert session.resume()["status"] == "terminated"
+
+
+CONDITIONS = {
+    "plain": ("i % 100 == 7", 10),
+    "global": ("LIMIT < i", 499),
+    "builtin": ("max(i, 3) > 997", 2),
+    "closure": ("outside + i == 1004", 1),
+    "shadowed": ("len(items) == 2 and i == 3", 1),
+    "unbound": ("i > 989 or later", 990 + 10),
+    "comprehension": ("any(i == n for n in (1, 2))", 2),
+    "lambda": ("(lambda n: n == i)(5)", 1),
+    "walrus": ("(half := i // 2) == 100", 2),
+    "names": ("'i' in locals() and i == 8", 1),
+    "strings": ("f'{i}' == '77'", 1),
+    "attribute": ("owner.value == i", 1),
+}
+
+
+@pytest.mark.parametrize("kind", ["condition", "count"])
+def test_conditions_mean_what_they_mean_in_the_program(api: Api, python: Path, program: Write, kind: str) -> None:
+    """Each on a line of its own in a loop that is long enough for every way in which they are decided."""
+    lines = "\n".join(f"            i  # @{name}" for name in CONDITIONS)
+    path = program(
+        f"""
+LIMIT = 500
+class Owner:
+    value = 900
+def make(outside):
+    def run(items, owner, len=len):
+        for i in range(1000):
+            outside
+{lines}
+        later = 0
+    return run
+make(10)([1, 2], Owner())
+class Body:
+    names = 3
+    for i in range(3):
+        i  # @body
+print("done")
+"""
+    )
+    with api.session(python_path=str(python)) as session:
+        for name, (condition, _) in CONDITIONS.items():
+            count = {"hit_condition": ">= 5000"} if kind == "count" else {"log_message": ""}
+            if name == "unbound":  # it fails, which stops the program
+                count = {"hit_condition": ">= 5000"}
+                condition = "i > 989"
+            session.break_at(path, name, condition=condition, **{k: v or name for k, v in count.items()})
+        session.break_at(path, "body", condition="names == 3 and i == 1", log_message="body")
+        assert session.launch(path)["status"] == "terminated"
+        expected = [10 if name == "unbound" else hit for name, (_, hit) in CONDITIONS.items()]
+        assert hits(session) == [*expected, 1]
+        assert session.output() == "done\n"
+
+
+def test_a_condition_that_fails_stops_after_any_number_of_arrivals(api: Api, python: Path, program: Write) -> None:
+    path = program(
+        """
+        def run(table):
+            for i in range(2000):
+                seen = i  # @here
+        run({n: n for n in range(2000) if n != 1500})
+        """
+    )
+    with api.session(python_path=str(python)) as session:
+        session.break_at(path, "here", condition="table[i] < 0")
+        stop = session.launch(path)
+        assert (stop["stop_reason"], session.locals()["i"]) == ("breakpoint", "1500")
+        assert "KeyError: 1500" in str(stop)
+        session.patch("/breakpoints/bp_1", {"condition": "missing > i"})
+        assert "NameError: name 'missing' is not defined" in str(session.resume())
+
+
+def test_steps_after_a_free_run_tell_of_no_line_twice(api: Api, python: Path, program: Write) -> None:
+    """Lines of the loop stand in front of the one from which it ran freely."""
+    path = program(
+        """
+        def double(n):
+            return n * 2  # @inside
+        def run():
+            n = 0
+            while True:
+                seen = double(n)  # @call
+                n += 1  # @next
+                last = n  # @last
+        run()
+        """
+    )
+    with api.session(python_path=str(python)) as session:
+        session.break_at(path, "inside", "next")
+        session.launch(path)
+        for _ in range(2):
+            stops = [session.step("out"), session.step(), session.step(), session.resume()]
+            stops += [session.step("out"), session.resume(), session.step(), session.resume()]
+            marks = ("call", "next", "last", "inside") * 2
+            assert [stop["current_location"]["line"] for stop in stops] == [line_of(path, mark) for mark in marks]
+
+
+def test_what_the_debugger_calls_of_a_library_is_not_counted(api: Api, python: Path, program: Write) -> None:
+    path = program("import json\nfor n in range(9):\n    json.loads('[1]')\n")
+    [library] = python.parent.parent.glob("lib/python3*/json/__init__.py")
+    lines = library.read_text().splitlines()
+    [line] = (number for number, text in enumerate(lines, 1) if "return _default_decoder.decode(s)" in text)
+    with api.session(python_path=str(python)) as session:
+        session.break_at(library, line, hit_condition="4")
+        stop = session.launch(path, just_my_code=False)
+        assert (stop["stop_reason"], session.evaluate("n", frame_id=1)["result"]) == ("breakpoint", "3")
+        assert hits(session) == [4]
+
+
+def test_no_arrival_of_eight_threads_is_lost_or_doubled(api: Api, python: Path, program: Write) -> None:
+    path = program(
+        """
+        import threading
+        def work(name):
+            for i in range(1000):
+                total = i  # @here
+                done = i  # @log
+            return total
+        threads = [threading.Thread(target=work, args=[n]) for n in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print("end")
+        """
+    )
+    with api.session(python_path=str(python)) as session:
+        session.break_at(path, "here", hit_condition="% 2000")
+        session.break_at(path, "log", condition="i == 999", log_message="{name}")
+        stop, stops = session.launch(path), 0
+        while stop["status"] == "paused":
+            assert stop["stop_reason"] == "breakpoint"
+            stops += 1
+            stop = session.resume()
+        assert stops == 4
+        assert hits(session) == [8000, 8]
+        assert sorted(session.output("console").split()) == [str(n) for n in range(8)]
+
+
+def test_exceptions_that_nothing_catches_stop_wherever_they_leave(api: Api, newest: Path, program: Write) -> None:
+    path = program(
+        """
+        import _thread, atexit, threading
+        def fail(name):
+            raise ValueError(name)  # @fails
+        def quietly():
+            try:
+                fail("caught")
+            except ValueError:
+                pass
+        quietly()
+        class Worker(threading.Thread):
+            def run(self):
+                fail("worker")
+        for thread in (threading.Thread(target=fail, args=["thread"]), Worker()):
+            thread.start()
+            thread.join()
+        ended = threading.Lock()
+        ended.acquire()
+        def raw():
+            try:
+                fail("raw")
+            finally:
+                ended.release()
+        _thread.start_new_thread(raw, ())
+        ended.acquire()
+        fail("main")
+        """
+    )
+    with api.session(python_path=str(newest)) as session:
+        stop, seen = session.launch(path), []
+        while stop["status"] == "paused":
+            assert stop["stop_reason"] == "exception"
+            assert stop["current_location"]["function"] == "fail"
+            seen.append(session.evaluate("name")["result"])
+            stop = session.resume()
+        assert sorted(seen) == ["'main'", "'raw'", "'thread'", "'worker'"]
+        assert stop["exit_code"] == 1
+        assert "caught" not in session.output("stderr")
+
+
+def test_what_looks_at_every_exception_is_told(api: Api, newest: Path, program: Write) -> None:
+    path = program("input()\n")
+    with api.session(python_path=str(newest)) as session:
+        session.launch(path, stop_on_entry=True)
+        assert "slow_code" not in session.get("/status")
+        session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["ValueError"]})
+        [slow] = session.get("/status")["slow_code"]
+        assert (slow["path"], slow["function"]) == (None, None) and "raised" in slow["why"]
+
+
+def test_a_program_may_use_sys_monitoring_and_settrace_itself(api: Api, newest: Path, program: Write) -> None:
+    path = program(
+        """
+        import sys
+        monitoring, seen, traced = sys.monitoring, [], []
+        def work(n):
+            total = n
+            total += 1  # @here
+            return total
+        for tool in (monitoring.DEBUGGER_ID, monitoring.COVERAGE_ID):
+            monitoring.use_tool_id(tool, "mine")
+            monitoring.register_callback(tool, monitoring.events.LINE, lambda code, line: seen.append(line))
+            monitoring.set_local_events(tool, work.__code__, monitoring.events.LINE)
+        def trace(frame, event, arg):
+            if frame.f_code is work.__code__ and event == "line":
+                traced.append(frame.f_lineno)
+            return trace
+        sys.settrace(trace)
+        work(1); work(2)
+        sys.settrace(None)
+        print(len(seen), len(traced))
+        """
+    )
+    with api.session(python_path=str(newest)) as session:
+        session.break_at(path, "here", condition="n == 2")
+        assert session.launch(path)["stop_reason"] == "breakpoint"
+        assert session.locals()["n"] == "2"
+        assert session.resume()["exit_code"] == 0
+        assert session.output() == "12 6\n"
+
+
+def test_a_loop_on_one_line_is_paused_and_gets_breakpoints_while_it_runs(
+    api: Api, newest: Path, program: Write
+) -> None:
+    path = program(
+        """
+        turns, going = 0, True
+        print("begun", flush=True)
+        while going: turns += 1  # @loop
+        print("left")
+        """
+    )
+    with api.session(python_path=str(newest)) as session:
+        session.launch(path, wait=False)
+        session.wait_for_output("begun")
+        assert session.post("/pause", {"wait": 20})["stop_reason"] == "pause"
+        session.resume(wait=False)
+        session.break_at(path, "loop", condition="turns % 1000 == 0")
+        assert session.get("/report", wait=20)["stop_reason"] == "breakpoint"
+        first = int(session.evaluate("turns")["result"])
+        assert session.resume()["stop_reason"] == "breakpoint"
+        assert int(session.evaluate("turns")["result"]) == first + 1000
+        session.delete("/breakpoints")
+        session.evaluate("globals().update(going=False)")
+        assert session.resume()["exit_code"] == 0
