@@ -1,0 +1,1 @@
+"""The page for people: its files, and how a browser signs in."""

@@ -1,0 +1,28 @@
+/** Mounts the page and shows what the address says: `#/` the sessions, `#/sessions/ID` one of them. */
+import { computed, html, render, signal } from "./framework.js";
+import { signInNeeded } from "./relay.js";
+import { SessionList } from "./session_list.js";
+import { SessionPage } from "./session_view.js";
+import { SignInPage, signInByAddress } from "./sign_in_page.js";
+import { Toasts } from "./toasts.js";
+
+const address = signal(location.hash);
+const sessionId = computed(() => /^#\/sessions\/([\w-]+)/.exec(address.value)?.[1]);
+
+function Page() {
+  return html`
+    ${signInNeeded.value ? html`<${SignInPage} />` : html`<${Content} />`}
+    <${Toasts} />
+  `;
+}
+
+function Content() {
+  const id = sessionId.value;
+  return id ? html`<${SessionPage} key=${id} id=${id} />` : html`<${SessionList} />`;
+}
+
+window.addEventListener("hashchange", () => (address.value = location.hash));
+const root = document.getElementById("page");
+await signInByAddress();
+root.replaceChildren();
+render(html`<${Page} />`, root);

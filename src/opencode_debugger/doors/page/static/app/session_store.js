@@ -1,0 +1,292 @@
+/**
+ * One session's state as signals: what the relay said last, kept true by the session's events.
+ *
+ * An event is applied at once; what it does not tell (locals, stack) is then asked for. `stopNumber` counts the times
+ * that the program stopped or ran on: an answer that was asked for before the last of them is thrown away.
+ */
+import { batch, computed, signal } from "./framework.js";
+import { RelayError, follow, get } from "./relay.js";
+import { BreakpointStore } from "./breakpoint_store.js";
+import { SourceFiles } from "./source_files.js";
+import { StackStore } from "./stack_store.js";
+import { frameOfReport, framesOf, rowsOf } from "./lean_answers.js";
+
+const REPORT_FIELDS = "location,source,locals,watches,stack,exception,breakpoints,return_value";
+const LIVE_STATES = new Set(["launching", "running", "paused"]);
+const HAS_PROGRAM = new Set(["running", "paused", "terminated"]);
+const REFRESH_DELAY_MS = 150;
+/** Calls of anybody after which values of the paused program may be others. */
+const CHANGING_VALUES = new Set(["evaluate", "write_memory"]);
+
+export class SessionStore {
+  constructor(id) {
+    this.id = id;
+    this.path = `/sessions/${id}`;
+    /** the whole session as `GET /sessions/{id}` has it; null until it is read */
+    this.session = signal(null);
+    /** created, launching, running, paused, terminated or failed; null until it is read */
+    this.status = signal(null);
+    /** connecting, live, lost, or away while nobody sees the page */
+    this.connection = signal("connecting");
+    /** why there is no such session any more: {code, message, details} */
+    this.gone = signal(null);
+    this.stopNumber = signal(0);
+    /** counts how often values may have changed at a stop: by an evaluation, or because somebody set one */
+    this.valuesNumber = signal(0);
+    this.stopReason = signal(null);
+    /** where it is paused: {path, line, function} */
+    this.location = signal(null);
+    /** the report of the last stop; `isStale` says that the program has run on since */
+    this.report = signal(null);
+    this.isStale = computed(() => this.status.value !== "paused");
+    /** how it ended: {exit_code, signal, reason} */
+    this.end = signal(null);
+    /** {prompt} while the running program waits for its stdin */
+    this.waitingForInput = signal(null);
+    /** what the source view shows: {path, line, frame?}; a new object each time it is to move there */
+    this.place = signal(null);
+    /** what the person has asked for and is not answered yet */
+    this.pending = signal(null);
+    /** which dialog of the page is open: file, launch or none */
+    this.dialog = signal(null);
+    this.stack = new StackStore(this);
+    Object.assign(this, signalsOf(this.stack));
+    this.breakpoints = new BreakpointStore(this.path);
+    this.files = new SourceFiles(this.path);
+    this.listeners = new Set();
+    this.refreshes = new Map();
+  }
+
+  /** Follow the session's events until `close`. */
+  open() {
+    this.resync();
+    this.leave = follow(`${this.path}/events/stream?replay=false&timeline=true`, {
+      onEvents: (events) => this.#receive(events.map(({ id, kind, data }) => ({ ...data, kind, cursor: id }))),
+      onState: (state, error) => this.#connectionIs(state, error),
+    });
+  }
+
+  close() {
+    this.leave?.();
+    this.refreshes.forEach(clearTimeout);
+  }
+
+  /** Have every batch of events passed on, as `{kind, payload, timestamp, cursor}`; answers with how to end it. */
+  onEvents(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Ask something about the session, by the path below it. */
+  get(path, query, options) {
+    return get(`${this.path}/${path}`, query, options);
+  }
+
+  /** Tell whether the program has moved since this was called: then an answer is of the past. */
+  lateness() {
+    const number = this.stopNumber.value;
+    return () => number !== this.stopNumber.value;
+  }
+
+  selectFrame(frame, whose) {
+    return this.stack.selectFrame(frame, whose);
+  }
+
+  selectThread(threadId, taskId) {
+    return this.stack.selectThread(threadId, taskId);
+  }
+
+  /** Show a line of a file in the source view; `frame` is given where the place is that of a frame. */
+  showPlace(path, line, frame) {
+    if (path || frame) this.place.value = { path, line, frame };
+  }
+
+  /** Ask for the whole state anew; for the beginning, and after a connection was lost. */
+  async resync() {
+    const isLate = this.lateness();
+    try {
+      const session = await get(this.path);
+      if (isLate()) return this.refreshSoon("session");
+      this.#sessionIs(session);
+      const [report] = await Promise.all([this.#getReport(), this.breakpoints.load()]);
+      if (isLate()) return this.refreshSoon("session");
+      batch(() => this.#reportIs(report));
+      await this.#loadDetails(report);
+    } catch (error) {
+      this.#failed(error);
+    }
+    return undefined;
+  }
+
+  #sessionIs(session) {
+    batch(() => {
+      this.session.value = session;
+      this.status.value = session.status;
+      this.stopReason.value = session.stop_reason;
+      this.#moveTo(session.current_location);
+      this.waitingForInput.value = session.waiting_for_input;
+      const { exit_code, signal: killed_by, reason } = session;
+      const hasEnded = session.status === "terminated" || session.status === "failed";
+      this.end.value = hasEnded ? { exit_code, signal: killed_by, reason } : null;
+      const script = session.program?.script;
+      if (!this.place.value && script?.startsWith("/")) this.showPlace(script, 1);
+    });
+  }
+
+  /** The program is there now, or nowhere; the source follows it if that is news. */
+  #moveTo(location, frame) {
+    const last = this.location.value;
+    const isElsewhere = location?.path !== last?.path || location?.line !== last?.line;
+    const isNews = location && (isElsewhere || !this.place.value || (!location.path && frame));
+    this.location.value = location;
+    if (isNews) this.showPlace(location.path, location.line, frame);
+  }
+
+  #connectionIs(state, error) {
+    if (state === "ended") {
+      this.gone.value = error;
+      return;
+    }
+    this.connection.value = state;
+    if (state !== "live") this.stopNumber.value += 1; // what happens meanwhile is not told
+    if (state === "live") this.resync();
+  }
+
+  #failed(error) {
+    if (!(error instanceof RelayError)) throw error;
+    if (error.isGone) this.gone.value = { code: error.code, message: error.message, details: error.details };
+  }
+
+  #receive(events) {
+    batch(() => {
+      if (!HAS_PROGRAM.has(this.status.value)) this.refreshSoon("session"); // somebody has launched it
+      events.forEach((event) => APPLIED[event.kind]?.(this, event.payload));
+    });
+    this.listeners.forEach((listener) => listener(events));
+  }
+
+  /** The program stopped: show where at once, and ask for the rest. */
+  stopped(payload) {
+    const wasPaused = this.status.value === "paused";
+    this.stopNumber.value += 1;
+    this.status.value = "paused";
+    this.waitingForInput.value = null;
+    if (!wasPaused || payload.thread_id === this.selected.value?.threadId) {
+      this.stopReason.value = payload.reason;
+      const isOwnPlace = payload.reason !== "exception" && payload.reason !== "pause";
+      if (isOwnPlace && payload.location) {
+        this.location.value = payload.location;
+        this.showPlace(payload.location.path, payload.location.line);
+      }
+    }
+    this.#loadStop();
+  }
+
+  ranOn({ all_threads_continued: all, thread_id: thread }) {
+    this.stopNumber.value += 1;
+    if (!all && this.threads.value.some((each) => each.id !== thread && each.status === "paused")) {
+      this.#loadStop();
+      return;
+    }
+    this.status.value = "running";
+    this.end.value = null;
+  }
+
+  ended({ exit_code, reason, signal: killed_by }) {
+    this.stopNumber.value += 1;
+    this.status.value = "terminated";
+    this.end.value = { exit_code, reason, signal: killed_by };
+    this.waitingForInput.value = null;
+    this.stack.clear();
+    this.refreshSoon("session");
+  }
+
+  /** Ask for a part again in a moment; more wishes meanwhile are one. */
+  refreshSoon(part) {
+    if (this.refreshes.has(part)) return;
+    const refresh = () => {
+      this.refreshes.delete(part);
+      if (this.gone.value || (part !== "session" && this.status.value !== "paused")) return;
+      const load = { session: () => this.#loadSession(), threads: () => this.stack.loadThreads(), values: () => this.#loadValues() };
+      load[part]().catch((error) => this.#failed(error));
+    };
+    this.refreshes.set(part, setTimeout(refresh, REFRESH_DELAY_MS));
+  }
+
+  async #loadSession() {
+    const isLate = this.lateness();
+    const session = await get(this.path);
+    if (isLate()) this.refreshSoon("session");
+    else this.#sessionIs(session);
+  }
+
+  async #loadValues() {
+    this.valuesNumber.value += 1;
+    await this.stack.reloadLocals();
+  }
+
+  #getReport() {
+    return this.get("report", { fields: REPORT_FIELDS, lean: true });
+  }
+
+  async #loadStop() {
+    const isLate = this.lateness();
+    try {
+      const report = await this.#getReport();
+      if (isLate()) return;
+      batch(() => this.#reportIs(report));
+      await Promise.all([this.#loadDetails(report), report.hit_breakpoint_ids?.length && this.breakpoints.load()]);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** Ask for what a report does not have. */
+  async #loadDetails(report) {
+    if (!LIVE_STATES.has(this.status.value)) return;
+    const hasTasks = this.session.value?.debugger?.capabilities.includes("tasks");
+    await this.stack.loadRest(report, hasTasks);
+  }
+
+  #reportIs(report) {
+    if (report.status !== "paused") return;
+    this.report.value = report;
+    const frames = framesOf(report.stack, report.current_location?.path);
+    const location = report.current_location ?? null;
+    const frameId = frameOfReport(report);
+    this.files.compare(location?.path, rowsOf(report.source));
+    this.status.value = "paused";
+    this.stopReason.value = report.stop_reason;
+    this.stack.apply(report, frames, frameId);
+    this.#moveTo(location, frames.find((frame) => frame.id === frameId));
+  }
+}
+
+/** The stack's signals, for panels to read as the session's own. */
+function signalsOf({ threads, tasks, selected, frames, selectedFrame, locals, changed }) {
+  return { threads, tasks, selected, frames, selectedFrame, locals, changed };
+}
+
+/** What each kind of event does to the state. */
+const APPLIED = {
+  stopped: (store, payload) => store.stopped(payload),
+  continued: (store, payload) => store.ranOn(payload),
+  terminated: (store, payload) => store.ended(payload),
+  restarted: (store) => {
+    store.files.forgetAll();
+    store.ranOn({ all_threads_continued: true });
+    store.refreshSoon("session");
+  },
+  input_requested: (store, { prompt }) => (store.waitingForInput.value = { prompt }),
+  output: (store) => (store.waitingForInput.value = null),
+  thread: (store, { reason, thread_id }) => {
+    store.stack.hasNewThreads = true;
+    if (reason === "exited") store.stack.removeThread(thread_id);
+    else if (store.status.value === "paused") store.refreshSoon("threads"); // of one that runs at its next stop
+  },
+  subprocess_spawned: (store, { session_id }) => session_id && store.refreshSoon("session"),
+  variable: (store) => store.refreshSoon("values"),
+  timeline: (store, { operation }) => CHANGING_VALUES.has(operation) && store.refreshSoon("values"),
+  breakpoint: (store, payload) => store.breakpoints.apply(payload),
+  exception_breakpoint: (store, payload) => store.breakpoints.applyException(payload),
+};

@@ -1,0 +1,22 @@
+"""One browser for the tests of a file, and somebody new at it for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from browsers import Visitor, chromium, root_of, visitor_of
+from playwright.sync_api import Browser
+from relays import Relay
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visitor(browser: Browser, relay: Relay) -> Iterator[Visitor]:
+    with visitor_of(browser, root_of(relay)) as visitor:
+        yield visitor
