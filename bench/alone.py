@@ -16,17 +16,17 @@ import uvloop
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.relay import LOCATION, PATIENCE
-from opencode_debugger.core.session import Session
-from opencode_debugger.core.settings import Config
+from opencode_debugger.session.session import Session
+from opencode_debugger.session.session_settings import Config
 
 
 async def main(adapter: str, program: str, source: str, line: str, warm_up: str, count: str) -> None:
     session = Session(Config("sess_bench", "bench", adapter=adapter))
-    call = session.operations
+    call = session.method_of
     try:
-        placed = await call["set_breakpoints"](breakpoints=[{"path": source, "line": int(line)}])
-        await call["launch"](program=program, wait=PATIENCE)
-        await call["remove_breakpoint"](breakpoint_id=placed["breakpoints"][0]["id"])
+        placed = await call("set_breakpoints")(breakpoints=[{"path": source, "line": int(line)}])
+        await call("launch")(program=program, wait=PATIENCE)
+        await call("remove_breakpoint")(breakpoint_id=placed.breakpoints[0].id)
         await steps(session, {}, int(warm_up))
         print(json.dumps([await steps(session, LOCATION, int(count)), await steps(session, {}, int(count))]))
     finally:
@@ -37,9 +37,9 @@ async def steps(session: Session, options: dict[str, Any], count: int) -> list[f
     taken = []
     for _ in range(count):
         started = time.perf_counter()
-        stop = await session.operations["step_over"](**options)
+        stop = await session.method_of("step_over")(**options)
         taken.append((time.perf_counter() - started) * 1000)
-        assert stop["current_location"]["line"], stop
+        assert stop.current_location.line, stop
     return taken
 
 

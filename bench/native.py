@@ -19,7 +19,7 @@ from bench.measure import STEP, Plan, clock
 from bench.processes import end, family
 from bench.raw import Wire
 from bench.relay import LOCATION, PATIENCE, Client
-from opencode_debugger.adapters import gdb_program
+from opencode_debugger.debuggers import trusted_gdb
 
 SOURCE = Path(__file__).with_name("program.c")
 REPORT = "step with the full stop report"
@@ -144,7 +144,7 @@ def alone(debugger: str, program: Path, plan: Plan) -> dict[str, list[float]]:
 
 def commands() -> dict[str, tuple[list[str], dict[str, str]]]:
     """Those that are on this machine."""
-    gdb = gdb_program.find(None)
+    gdb = trusted_gdb.find(None)
     found = {"gdb": ([*gdb.command, "-q", "-nx", "-i", "dap"], {**gdb.environment, **gdb.python})}
     lldb = next(filter(None, map(shutil.which, LLDB)), None)
     if lldb is not None:

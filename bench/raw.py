@@ -152,12 +152,13 @@ class Raw:
         self._set_breakpoints(BREAK, NEVER)
 
 
-class Stock(Raw):
-    """`python -m debugpy.adapter` on its pipes, as editors and other relays start it."""
+class StockAdapter:
+    """`python -m debugpy.adapter` on its pipes, as editors and other relays start it; initialized."""
 
-    def create(self) -> None:
+    def __init__(self, python: str, environment: dict[str, str], patience: float) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "debugpy.adapter"],
+            [python, "-m", "debugpy.adapter"],
+            env={**os.environ, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -166,19 +167,14 @@ class Stock(Raw):
         )
         assert self.process.stdin and self.process.stdout
         self._out = self.process.stdout.fileno()
+        self._patience = patience
         self.wire = Wire(self.process.stdin.write, self._receive)
         self.wire.request("initialize", CLIENT)
 
     def _receive(self) -> bytes:
-        if not select.select([self._out], [], [], PATIENCE)[0]:
+        if not select.select([self._out], [], [], self._patience)[0]:
             raise TimeoutError("debugpy.adapter does not answer")
         return os.read(self._out, 65536)
-
-    def launch(self) -> None:
-        self._to_first_stop()
-
-    def _launch_options(self) -> dict[str, Any]:
-        return {**OPTIONS, "program": PROGRAM, "python": sys.executable, "console": "internalConsole"}
 
     def close(self) -> None:
         others = family(self.process.pid)
@@ -188,6 +184,23 @@ class Stock(Raw):
         self.process.stdin.close()
         end(self.process, others, patience=5)
         self.process.stdout.close()
+
+
+class Stock(Raw):
+    """The program through the stock adapter."""
+
+    def create(self) -> None:
+        self._adapter = StockAdapter(sys.executable, {}, PATIENCE)
+        self.wire, self.process = self._adapter.wire, self._adapter.process
+
+    def launch(self) -> None:
+        self._to_first_stop()
+
+    def _launch_options(self) -> dict[str, Any]:
+        return {**OPTIONS, "program": PROGRAM, "python": sys.executable, "console": "internalConsole"}
+
+    def close(self) -> None:
+        self._adapter.close()
 
 
 class Direct(Raw):
@@ -226,4 +239,3 @@ class Direct(Raw):
     def close(self) -> None:
         end(self.process, [])
         self._socket.close()
-

@@ -28,12 +28,16 @@ class RelayProcess:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port: int = probe.getsockname()[1]
         command = [sys.executable, "-m", "opencode_debugger", "serve", "--log-level", "warning"]
-        command += ["--port", str(self.port), "--data-dir", str(folder / "data")]
+        data = str(folder / "data")
+        command += ["--port", str(self.port), "--data-dir", data]
+        self.client_environment = {"OPENCODE_DEBUG_DATA_DIR": data}
+        """with which commands find this relay"""
+        settings = {"OPENCODE_DEBUG_MAX_SESSIONS": "100", "OPENCODE_DEBUG_SPARE_INTERPRETERS": "true"}
         with open(folder / "relay.log", "wb") as log:
             self.process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env={**os.environ, "OPENCODE_DEBUG_MAX_SESSIONS": "100"},
+                env={**os.environ, **settings},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
