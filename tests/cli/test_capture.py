@@ -101,9 +101,10 @@ def test_what_is_beyond_a_limit_is_said_to_be_left_out(ocdb: Ocdb, squares: Path
     assert says in ocdb("capture", "-b", f"squares.py:{line_of(squares, 'stop')}", *limit, "squares.py")
 
 
-def test_a_program_whose_time_is_up_is_told_of_where_it_was(ocdb: Ocdb, program: Program) -> None:
-    program("import time\nwhile True:\n    time.sleep(0.01)\n", "endless.py")
+def test_a_program_whose_time_is_up_is_told_of_where_it_was_with_its_output(ocdb: Ocdb, program: Program) -> None:
+    program("import time\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.01)\n", "endless.py")
     report = ocdb("capture", "--time", "1", "endless.py")
+    assert report.count("out| begun") == 1
     assert "paused: pause at endless.py:" in report
     assert "left out: what came after 1 s (see --time)" in report
 

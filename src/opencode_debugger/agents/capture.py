@@ -10,6 +10,7 @@ from msgspec import Meta, Struct, field
 
 from ..errors import RelayError
 from ..operations.states import ENDED, State
+from ..text.view import marked_output
 from ..wording import counted
 from .arguments import Run
 from .conversation import Conversation, Told
@@ -94,6 +95,8 @@ class _Recorder:
         self._given = given
         self._deadline = deadline
         self._room = given.size
+        self._earlier_output: list[dict[str, Any]] = []
+        """told while the program ran, and so not told again"""
 
     async def record(self, told: Told) -> None:
         """Record stop after stop, until the program has ended or a limit is reached."""
@@ -114,10 +117,21 @@ class _Recorder:
         return round(max(0.0, min(self._deadline - time.monotonic(), LONGEST_WAIT)), 1)
 
     async def _go_on(self, told: Told) -> Told:
-        operation = "continue" if told.status == State.PAUSED else "report"
-        return await self._conversation.tell(operation, {"wait": self._seconds_left}, told.session_id)
+        if told.status == State.PAUSED:
+            return await self._conversation.tell("continue", {"wait": self._seconds_left}, told.session_id)
+        self._earlier_output += told.data.get("output", [])
+        return await self._conversation.tell("report", {"wait": self._seconds_left}, told.session_id)
+
+    def _with_earlier_output(self, told: Told) -> Told:
+        earlier, self._earlier_output = self._earlier_output, []
+        if not earlier:
+            return told
+        lines = marked_output((each["category"], each["output"]) for each in earlier)
+        data = {**told.data, "output": [*earlier, *told.data.get("output", [])]}
+        return told._replace(text="\n".join([*lines, told.text]), data=data)
 
     async def _add_stop(self, told: Told) -> None:
+        told = self._with_earlier_output(told)
         values = [RecordedValue(each, await self._evaluate(each, told)) for each in self._given.expressions]
         callers = await self._find_callers(told) if "exception" in told.data else []
         stop = RecordedStop(told.text, told.data, values, callers)
@@ -131,11 +145,13 @@ class _Recorder:
 
     async def _add_end(self, told: Told) -> None:
         """Tell how the program ended, or where it was when it had to end."""
-        self.recording.end, self.recording.end_data = told.text, told.data
         if told.status == State.RUNNING and "waiting_for_input" not in told.data:
             with suppress(RelayError):  # what cannot be paused is told as it is
                 paused = await self._conversation.tell("pause", {}, told.session_id)
-                self.recording.end, self.recording.end_data = paused.text, paused.data
+                self._earlier_output += told.data.get("output", [])
+                told = paused
+        told = self._with_earlier_output(told)
+        self.recording.end, self.recording.end_data = told.text, told.data
 
     def _leave_out(self, what: str, option: str) -> None:
         self.recording.left_out.append(f"{what} (see --{option})")
