@@ -126,7 +126,7 @@ def explain_error(body: bytes, error: Exception) -> tuple[str, int]:
 class JsonParameters(BaseModel):
     """Query parameters sent as JSON: numbers and booleans are those of JSON, and other names are refused."""
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

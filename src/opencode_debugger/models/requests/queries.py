@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from .. import fields as shared
 from ..fields import FOCUS, TASK, THREAD, optional, preset, problem, without_nul
@@ -32,6 +32,8 @@ WaitText = Annotated[
 
 
 class QueryModel(BaseModel):
+    model_config = ConfigDict(defer_build=True)
+
     def params(self) -> dict[str, object]:
         return self.model_dump(exclude_none=True)
 
