@@ -45,6 +45,7 @@ import json
 import os
 import sys
 
+OBSERVED = "__main__", "program", "about", "xmlrpc", "http", "ssl"
 if __name__ == "__main__":
     about = {
         "argv": sys.argv,
@@ -59,7 +60,8 @@ if __name__ == "__main__":
         "warnings": sys.warnoptions,
         "debug": __debug__,
         "stdout": [sys.stdout.encoding, sys.stdout.errors],
-        "modules": sorted(name for name in sys.modules if name.split(".")[0] in ("__main__", "program", "about")),
+        "modules": sorted(name for name in sys.modules if name.split(".")[0] in OBSERVED),
+        "rpc": __import__("xmlrpc.server").server.SimpleXMLRPCServer.__module__,
         "globals": sorted(name for name in globals() if not name.startswith("__") and name != "about"),
         "spec": str(__spec__ and __spec__.name),
         "trace": sys.excepthook is sys.__excepthook__,

@@ -6,6 +6,7 @@ to tell the difference: its own __main__, sys.argv, sys.path, environment and tr
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import io
@@ -18,7 +19,7 @@ import threading
 import time
 import types
 import warnings
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, Iterator, Tuple
 
 NOWHERE = ("127.0.0.1", 0)
 """The address that debugpy is told, and nobody uses."""
@@ -42,15 +43,46 @@ def describe_nothing(*args: Any, **kwargs: Any) -> None:
     """Stand in for a function that lists every installed package: 0.3 s before the first line runs."""
 
 
+UNUSED_MODULES = {
+    "importlib.metadata": [],
+    "xmlrpc": [],
+    "xmlrpc.client": ["ServerProxy", "Marshaller", "Server", "Transport"],
+    "xmlrpc.server": ["SimpleXMLRPCServer"],
+    "http": [],
+    "http.server": ["BaseHTTPRequestHandler"],
+}
+"""What debugpy imports and nothing of ours uses, with the names that it looks for: a third of the time to load it."""
+
+
+@contextlib.contextmanager
+def without_unused_modules() -> Iterator[None]:
+    """Give whoever imports one of these modules an empty one, unless the interpreter has it already.
+
+    Afterwards they are as unknown as before: a program that imports one gets the real one."""
+    empty = {name: types.ModuleType(name) for name in UNUSED_MODULES if name not in sys.modules}
+    for name, module in empty.items():
+        module.__dict__.update(dict.fromkeys(UNUSED_MODULES[name], object))
+        package, _, part = name.rpartition(".")
+        if package in empty:
+            setattr(empty[package], part, module)
+    sys.modules.update(empty)
+    try:
+        yield
+    finally:
+        for name in empty:
+            del sys.modules[name]
+
+
 def load_debugpy(folder: str) -> types.ModuleType:
     """Load the relay's own debugpy, whether or not the interpreter has one."""
     sys.path.insert(0, os.path.dirname(folder))
     try:
-        import debugpy
-        from debugpy.common import log
+        with without_unused_modules():
+            import debugpy
+            from debugpy.common import log
 
-        log.describe_environment = describe_nothing
-        import debugpy.server.api  # the rest of it, while its folder can be found
+            log.describe_environment = describe_nothing
+            import debugpy.server.api  # the rest of it, while its folder can be found
     finally:
         del sys.path[0]
     return debugpy
