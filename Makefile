@@ -5,7 +5,7 @@ READY = .venv/.installed
 DEV_READY = .venv/.installed-dev
 JOBS ?= 6
 
-.PHONY: setup serve check test tools lint compare record bench cpython coverage lock clean
+.PHONY: setup serve check test tools lint collect compare record bench cpython coverage lock clean
 
 setup: $(DEV_READY)
 	@:
@@ -33,8 +33,11 @@ tools: $(DEV_READY)
 	@sh scripts/page-tools
 	@sh scripts/compile "$$HOME"/.pyenv/versions/3.[89].*/bin/python "$$HOME"/.pyenv/versions/3.1?.*/bin/python
 
+collect: $(DEV_READY) # so that tests are compiled once, and not by each worker
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q --collect-only --ignore tests/recorded > /dev/null || :
+
 test: $(DEV_READY)
-	@$(MAKE) --no-print-directory -j2 lint tools
+	@$(MAKE) --no-print-directory -j2 lint tools collect
 	@$(BIN)/python -m pytest -n $(JOBS) --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --ignore tests/recorded $(ARGS)
 
 compare: $(DEV_READY)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import breadth
 import psutil
 import pytest
 from native import WAYS, Builder, Native, core_of
@@ -21,7 +22,7 @@ from waiting import wait_until
 from opencode_debugger.debuggers.native import elf_files
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=WAYS if breadth.ALL else ["gdb", "lldb-server"])
 def way(request: pytest.FixtureRequest) -> dict[str, str]:
     return WAYS[request.param]
 

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+import breadth
 import httpx2
 import psutil
 from waiting import runs, wait_until
@@ -192,10 +193,7 @@ def line_of(path: Path, line: int | str) -> int:
     raise AssertionError(f"no line marked # @{line} in {path}")
 
 
-ALL_PYTHONS = os.environ.get("PYTHONS") == "all"
-
-
-def pythons(*versions: str, each: bool = ALL_PYTHONS) -> dict[str, Path]:
+def pythons(*versions: str, each: bool = breadth.ALL) -> dict[str, Path]:
     """Interpreters on this machine, by version; of all that the relay debugs, or of those asked for.
 
     Unless each of them is wanted, the oldest and the newest: tests that name no version use the relay's own.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import breadth
 import httpx2
 import pytest
 import requests
@@ -40,8 +40,7 @@ CONFORMANCE = [
 HONEST = {"ATTACH_REFUSED", "ATTACH_TIMEOUT", "ATTACH_FAILED", "LAUNCH_FAILED"}
 """What random ports and interpreter options rightly end in; no other answer may be a 5xx."""
 
-ALL_CASES = os.environ.get("SCHEMA_CASES") == "all"
-FIRST, THEN_ONE_IN = 20, 24
+FIRST, THEN_ONE_IN = 8, 60
 """Cases of an operation that are tried, in the order in which they are made: some have more than a thousand."""
 STARTING, STARTING_ONE_IN = {"/run", "/sessions/import"}, 12
 """Of those, the part that is tried where each starts a program or a session."""
@@ -185,7 +184,7 @@ def check(case: schemathesis.Case, own_relay: Relay, sessions: Sessions) -> None
 def is_tried(case: schemathesis.Case) -> bool:
     made[case.method, case.path] += 1
     number = made[case.method, case.path]
-    if ALL_CASES:
+    if breadth.ALL:
         return True
     if case.path.removeprefix(PREFIX) in STARTING and number % STARTING_ONE_IN:
         return False
