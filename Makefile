@@ -28,6 +28,7 @@ check: lint
 	@$(BIN)/python -m pytest -q -n $(JOBS) --max-worker-restart 0 --dist loadfile --no-loadscope-reorder @tests/quick.txt
 
 tools: $(DEV_READY)
+	@test -x .venv/bare/bin/python3 || $(BIN)/python -m venv --without-pip .venv/bare
 	@sh scripts/test-tools
 	@sh scripts/mcp-inspector
 	@sh scripts/page-tools

@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 from native import build
+from places import ROOT
 from relays import Api, Relay, Session, left_running
 from waiting import wait_until
 
 __all__ = ["build"]
 
-# So that `python3`, which sessions use by default, is the interpreter and not a shim that looks for it each time.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.base_prefix) / "bin"), os.environ["PATH"]])
+# So that `python3`, which sessions use by default, is an interpreter that starts at once: no shim that looks for it,
+# and no packages of this machine, some of which are loaded at every start.
+BARE = ROOT / ".venv" / "bare" / "bin"
+os.environ["PATH"] = os.pathsep.join([str(BARE), str(Path(sys.base_prefix) / "bin"), os.environ["PATH"]])
 
 os.environ.pop("VIRTUAL_ENV", None)
 

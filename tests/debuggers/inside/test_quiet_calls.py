@@ -181,11 +181,12 @@ def test_what_only_pretends_to_be_a_range_or_a_table_is_not_asked(monkeypatch: p
 
 
 def test_a_look_imports_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    imported: list[str] = []
-    original = __import__
+    imported: list[tuple[str, str]] = []
+    original, here = __import__, threading.get_ident()
 
     def note(name: str, *more: Any) -> Any:
-        imported.append(name)
+        if threading.get_ident() == here:
+            imported.append((name, sys._getframe(1).f_code.co_filename))
         return original(name, *more)
 
     path = tmp_path / "module.py"
