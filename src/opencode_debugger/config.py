@@ -5,7 +5,6 @@ import logging
 import os
 import re
 import stat
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -34,7 +33,7 @@ GIB = 1024 * MIB
 LogLevel = Literal["debug", "info", "warning", "error", "critical"]
 LogFormat = Literal["auto", "text", "json"]
 
-RUNNER_FIELDS = tuple(field.name for field in fields(Limits))
+RUNNER_FIELDS = Limits.__struct_fields__
 
 AT_ONCE = ("log_level", "max_sessions", "spare_runners")
 CHANGEABLE = frozenset({*RUNNER_FIELDS, *AT_ONCE}) - {"gdb_path", "lldb_path", "ez_path", "allow_other_users"}
@@ -62,7 +61,7 @@ class ConfigError(Exception):
 
 def _runner_setting(name: str, description: str, **rules: Any) -> Any:
     """Describe a setting that runners have too, with their default; a whole number is shown as one."""
-    value = getattr(Limits, name)
+    value = getattr(Limits(), name)
     is_whole = isinstance(value, float) and value.is_integer()
     return Field(int(value) if is_whole else value, description=description, **rules)
 

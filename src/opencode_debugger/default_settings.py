@@ -2,15 +2,14 @@
 
 `config` reads and checks settings for the relay; runners and the stdio door, which start fast, only need these."""
 
-from dataclasses import dataclass
+import msgspec
 
 PREFIX = "OPENCODE_DEBUG_"
 """of environment variables that are settings"""
 DATA_FOLDER = "~/.opencode-debugger"
 
 
-@dataclass
-class Limits:
+class Limits(msgspec.Struct):
     """The settings that a session is made with."""
 
     output_buffer_max_bytes: int = 50 * 1024 * 1024

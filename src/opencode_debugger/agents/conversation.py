@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -57,8 +56,7 @@ class Told(NamedTuple):
     session_id: str | None = None
 
 
-@dataclass
-class Conversation:
+class Conversation(msgspec.Struct):
     asker: Asker
     memory: SessionMemory
     reveal: bool = False

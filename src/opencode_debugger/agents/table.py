@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from . import arguments
 from .any_operation import call_operation
@@ -16,8 +17,7 @@ from .starting import attach, end, list_sessions, run
 from .tracing import trace
 
 
-@dataclass(frozen=True)
-class AgentCall:
+class AgentCall(msgspec.Struct, frozen=True):
     name: str
     summary: str
     """for models"""

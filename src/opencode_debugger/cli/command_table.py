@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from . import command_arguments as made
 from .mcp_clients import CLIENTS
@@ -28,15 +29,14 @@ def arg(*flags: str, **options: Any) -> Argument:
     return Argument(flags, options)
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     name: str
     summary: str
     arguments: tuple[Argument, ...] = ()
     aliases: tuple[str, ...] = ()
     call: str = ""
     """the agent call that carries it out"""
-    fixed: dict[str, Any] = field(default_factory=dict)
+    fixed: dict[str, Any] = {}
     """arguments of the call that the command stands for"""
     become: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """makes arguments of the call from those of the command, where the names are not enough"""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ..agents.conversation import Conversation, SessionMemory
 from ..client.address import Address
@@ -16,8 +17,7 @@ from .notes import tell
 from .session_memory import FolderMemory
 
 
-@dataclass(frozen=True)
-class RelayOptions:
+class RelayOptions(msgspec.Struct, frozen=True):
     """What the command line says about the relay to ask."""
 
     server: str | None = None

@@ -1,9 +1,10 @@
 """How an operation is declared."""
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
+
+import msgspec
 
 from .scopes import WRITE
 from .states import ONLY_PAUSED, ONLY_RUNNING, State
@@ -29,8 +30,7 @@ UNREADABLE_PROFILE = ("PROFILE_NOT_FOUND", "PROFILE_UNREADABLE")
 ID = "session_id"
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(msgspec.Struct, frozen=True, dict=True):
     """One spelling of an operation in REST. What it leaves out is as the operation says."""
 
     method: str
@@ -44,7 +44,7 @@ class Route:
     description: str | None = None
     errors: tuple[str, ...] | None = None
     status: int = 200
-    renamed: dict[str, str] = field(default_factory=dict)
+    renamed: dict[str, str] = {}
     """path parameters that the operation calls otherwise"""
 
     @cached_property
@@ -64,8 +64,7 @@ def declare_route(method: str, path: str, name: str, **options: Any) -> Route:
 get, post, put, patch, delete = (partial(declare_route, method) for method in ("GET", "POST", "PUT", "PATCH", "DELETE"))
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     name: str
     summary: str
     description: str
@@ -99,7 +98,7 @@ class Operation:
     """model of its parameters on the WebSocket, if it is another one"""
     optional_ids: tuple[str, ...] = ()
     """ids that an action may have, and that further routes have in their paths"""
-    if_allowed: dict[str, str] = field(default_factory=dict)
+    if_allowed: dict[str, str] = {}
     """parameters that are true for whoever may carry out another operation, too"""
     is_passive: bool = False
     """does not count as activity: looking at a session does not keep it alive, or nobody would see that it expires"""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from ..answers.inspection import Variable, WatchValue
 from ..answers.sessions import ExceptionInfo
@@ -49,8 +50,7 @@ _BEGINNINGS = (Launched, Restarted, Attached, ProgramRun, ProgramAttached)
 """reports that begin a session's run: all of the stop is new"""
 
 
-@dataclass(frozen=True)
-class Detail:
+class Detail(msgspec.Struct, frozen=True):
     """How much of a stop is shown; output in characters."""
 
     value_width: int
@@ -110,13 +110,12 @@ def _is_far(report: StopReport) -> bool:
     return isinstance(report, (Stepped, SteppedUntil)) and (known(report.steps) or 1) > 1
 
 
-@dataclass
-class _StopText:
+class _StopText(msgspec.Struct):
     report: StopReport
     view: View
     detail: Detail
     is_step: bool
-    omitted: dict[str, str] = field(default_factory=dict)
+    omitted: dict[str, str] = {}
     """what was left out, by the call that shows it"""
     has_cut_values: bool = False
 

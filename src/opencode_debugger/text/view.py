@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
+
+import msgspec
 
 from ..answers.shape import UNSET, Maybe
 from .paths import show_path
@@ -17,8 +18,7 @@ OTHER_STREAM = "log| "
 MARK_WIDTH = len(OTHER_STREAM)
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     base: str | None = None
     """folder below which paths are shown relative to it"""
     reveal: bool = False

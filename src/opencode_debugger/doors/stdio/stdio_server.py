@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import tempfile
-from dataclasses import fields
 from pathlib import Path
 
 import msgspec
@@ -105,7 +104,7 @@ class Unusable(Exception):
 
 def session_limits() -> Limits:
     """The environment over config.json over the defaults."""
-    names = [field.name for field in fields(Limits)]
+    names = Limits.__struct_fields__
     stored: object = None
     with contextlib.suppress(OSError, ValueError, RecursionError):
         stored = json.loads((data_folder() / "config.json").read_bytes())
