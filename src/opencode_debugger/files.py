@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import stat
 import sys
@@ -16,8 +15,6 @@ import msgspec
 
 if TYPE_CHECKING:
     from pathlib import Path  # which a runner does without: it brings much along
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -231,6 +228,9 @@ def delete_file(path: Path) -> None:
 
 
 def set_aside(path: Path, error: Exception) -> None:
+    import logging  # here, because it takes long to load, and a command has no use for it
+
+    log = logging.getLogger(__name__)
     aside = path.with_name(f"{path.name}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
     try:
         path.replace(aside)

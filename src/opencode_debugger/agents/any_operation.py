@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from ..errors import RelayError
 from ..operations.operation import ID, Operation
 from ..operations.table import OPERATIONS
@@ -18,7 +16,9 @@ async def call_operation(conversation: Conversation, given: arguments.Call) -> T
         return Told("\n".join(f"{each.name}: {each.summary}" for each in OFFERED.values()), list(OFFERED))
     name = given.operation.replace("-", "_")
     if name not in OFFERED:
-        near = get_close_matches(name, OFFERED, 3)
+        import difflib  # here, because it is seldom needed
+
+        near = difflib.get_close_matches(name, OFFERED, 3)
         suggestion = f"Did you mean {' or '.join(near)}?" if near else "Without an operation, all are listed"
         raise RelayError("INVALID_PARAMETER", f"There is no operation {given.operation[:100]!r}", suggestion=suggestion)
     operation = OFFERED[name]

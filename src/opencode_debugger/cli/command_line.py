@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from .command_arguments import WrongUsage
@@ -43,7 +42,9 @@ def find_command(argv: list[str]) -> tuple[Command, list[str]]:
         name, words = " ".join(INSTALL), rest[2:]
     if name in COMMANDS:
         return COMMANDS[name], [*before, *words]
-    near = get_close_matches(name, COMMANDS, 2, 0.5)
+    import difflib  # here, because it is seldom needed
+
+    near = difflib.get_close_matches(name, COMMANDS, 2, 0.5)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     raise WrongUsage(f"there is no command {name!r}\n→ {meant}{NAME} --help lists them")
 

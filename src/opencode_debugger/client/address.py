@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ class Address(NamedTuple):
 
     def _connect(self) -> socket.socket:
         if self.uds is None:
-            connection = socket.create_connection((self.host, self.port), CONNECTING)
+            # As text, the name would have the codec for international ones loaded.
+            host: Any = self.host.encode() if self.host.isascii() else self.host
+            connection = socket.create_connection((host, self.port), CONNECTING)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connection
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

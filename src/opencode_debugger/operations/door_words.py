@@ -3,7 +3,6 @@
 An operation says how in its `command` and `tool`. A word with a name in braces is there if advice gives that argument;
 what has no place in the template, or no template, is spelled as the call of any operation."""
 
-import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -40,6 +39,8 @@ def tool_call(operation: Operation, arguments: dict[str, str], is_full: bool) ->
     session = f" {name_session(given.pop(ID), MCP)}" if ID in given else ""
     words = fill_template(operation.tool, given)
     if words is None:
+        import json  # here, because commands have no use for it
+
         fields = json.dumps({name: _literal(value) for name, value in given.items()}, ensure_ascii=False)
         words = f"debug_call operation={operation.name}" + (f" arguments={fields}" if given else "")
     return words + session
@@ -59,6 +60,8 @@ def fill_template(template: str, given: dict[str, str]) -> str | None:
 
 
 def _literal(value: str) -> Any:
+    import json
+
     return json.loads(value) if value in ("true", "false", "null") or value.lstrip("-").isdecimal() else value
 
 

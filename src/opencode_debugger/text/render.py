@@ -85,12 +85,11 @@ def find_rendering(kind: type) -> Rendering:
     for base in kind.__mro__:
         if base in STACKS:
             return STACKS[base]
-    tables = [import_module(f".{module}", __package__).RENDERINGS for module in OTHERS]
     for base in kind.__mro__:
-        for table in tables:
-            if base in table:
-                rendering: Rendering = table[base]
-                return rendering
+        for module in OTHERS:
+            renderings: dict[type, Rendering] = import_module(f".{module}", __package__).RENDERINGS
+            if base in renderings:
+                return renderings[base]
     return render_any
 
 
