@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import breadth
 import pytest
 from native import build
 from places import ROOT
@@ -32,9 +33,27 @@ LONG_FILES = Path(__file__).with_name("long.txt").read_text(encoding="utf-8").sp
 """What takes long is begun first, so that at the end no worker is left alone with it."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+SAMPLED = frozenset(Path(__file__).with_name("sampled.txt").read_text(encoding="utf-8").split())
+"""Tests of many cases that differ little: the first and the last are tried, all of them with `BREADTH=all`."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not breadth.ALL:
+        take_samples(config, items)
     places = {name: place for place, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
+
+
+def take_samples(config: pytest.Config, items: list[pytest.Item]) -> None:
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if name in SAMPLED:
+            cases.setdefault(name, []).append(item)
+    left = {item for those in cases.values() for item in those[1:-1]}
+    left |= {item for item in items if item.get_closest_marker("wide")}
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import breadth
 import pytest
 from places import PROGRAMS, STAND_IN
 from reading import PARAMETERS, READABLE, ROUTES, WITHOUT_ROUTES, Reading
-from relays import ALL_PYTHONS, Api, Relay, Session, pythons, refusal
+from relays import Api, Relay, Session, pythons, refusal
 from sockets import local_token
 
 from opencode_debugger.auth.tokens import hash_of, new_token
@@ -95,7 +96,7 @@ def test_a_reader_of_a_python_program_runs_none_of_it(
         session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["Trouble"]})
         quietly = {"wait": 30, "fields": ["location"]}
         session.launch(HOSTILE, env={"TRACE": str(trace)}, record=True, **quietly)
-        tried = EXPRESSIONS if ALL_PYTHONS else [*EXPRESSIONS[::4], *RUNNING]
+        tried = EXPRESSIONS if breadth.ALL else [*EXPRESSIONS[::4], *RUNNING]
         reading = Reading(relay, session.id, token, tried, HOSTILE, frames=4)
         trace.unlink(missing_ok=True)
         reading.routes()

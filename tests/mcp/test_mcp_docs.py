@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 from mcp_clients import over_stdio
@@ -32,6 +33,7 @@ def test_session_of_the_page_runs_as_printed(relay: Relay, tmp_path: Path) -> No
     """With RECORD=1 the page is written anew."""
     for name, text in re.findall(r"^`(\w+\.py)`:\n\n```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL):
         (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
     (transcript,) = re.findall(r"^```text\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     calls = re.findall(r"^> (\w+) (.*)$", transcript, flags=re.MULTILINE)
     told = asyncio.run(replay(relay, tmp_path, calls))

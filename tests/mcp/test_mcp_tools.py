@@ -153,6 +153,7 @@ def test_recorded_test_tells_what_matters_and_is_asked_further(relay: Relay, pro
         def test_total():
             assert total(["pen", "ink", "gift"]) == 6
         """, "test_total.py")
+    path.with_name(".venv").symlink_to(sys.prefix)
 
     async def story() -> None:
         async with over_http(relay, "legacy") as agent:

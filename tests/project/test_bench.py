@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from places import ROOT
 from relays import RUN_ID, RUN_MARKER
 
@@ -46,6 +47,7 @@ def run_quickly(folder: Path, *part: str) -> tuple[str, Any]:
     return done.stdout, json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.wide
 def test_a_quick_benchmark_fills_every_row_of_its_table(tmp_path: Path) -> None:
     printed, results = run_quickly(tmp_path, "calls")
     assert {debugger: set(rows) for debugger, rows in results["native"].items()} == {

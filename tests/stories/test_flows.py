@@ -137,7 +137,8 @@ def test_3_4_a_unit_test_with_pytest(session: Session, program: Write) -> None:
     path = program(TEST_MATH, "test_math.py")
     session.break_at(path, "fails")
     launch = {"module": "pytest", "args": ["-xvs", "-p", "no:cacheprovider", "test_math.py::test_divide"]}
-    stopped = session.post("/launch", {**launch, "cwd": str(path.parent), "wait": 60})
+    where = {"cwd": str(path.parent), "python_path": sys.executable}
+    stopped = session.post("/launch", {**launch, **where, "wait": 60})
     assert (stopped["stop_reason"], stopped["current_location"]["line"]) == ("breakpoint", line_of(path, "fails"))
     assert session.locals()["quotient"].startswith("0.333")
     assert session.resume(wait=60)["exit_code"] == 1

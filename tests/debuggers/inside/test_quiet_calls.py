@@ -190,7 +190,7 @@ def test_a_look_imports_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         return original(name, *more)
 
     path = tmp_path / "module.py"
-    path.write_text("def f(a):\n    return a.b\n")
+    path.write_text("def f(a):\n    return a.b\n\nfünf = '\\N{SPACE}'\n", encoding="utf-8")
     monkeypatch.setattr(pydevd_parts, "pydevd", types.SimpleNamespace(get_global_debugger=lambda: None))
     monkeypatch.setattr(exception_stops, "exception_at_stop", lambda: (error := ValueError("bad"), error.__traceback__))
     monkeypatch.setattr("builtins.__import__", note)
@@ -198,6 +198,7 @@ def test_a_look_imports_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         quietly("hover", expression=" Plain.own ", limit=100),
         quietly("hover", path=str(path), line=2, column=14, limit=100),
         quietly("hover", expression="Plain().__private", limit=100),
+        quietly("hover", expression="fünf.__private", limit=100),
         quietly("complete", text="Plain.ow", column=None),
         quietly("modules", offset=0, limit=9, filter=None),
         quietly("report", budget=1000, names=5, seconds=1, watched=["Plain.own"], with_source=True, stepped_from=1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -287,7 +288,8 @@ def test_functions_of_a_real_library_stop_by_the_names_that_everybody_uses(sessi
     path = program("import requests\nfrom requests import get\nget('nothing:')\n")
     set_on(session, "requests.get")
     set_on(session, "requests.Session.request")
-    assert session.launch(path)["current_location"]["function"] == "get"
+    stop = session.launch(path, python_path=sys.executable)
+    assert stop["current_location"]["function"] == "get"
     assert session.resume()["current_location"]["function"] == "request"
 
 
