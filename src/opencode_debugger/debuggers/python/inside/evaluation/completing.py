@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
 import keyword
@@ -11,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
 
 from ..rpc.call_scope import frame_variables, names_in_frame
+from ..source.quiet_parsing import parse_quietly
 from ..values import raw
 from ..values.members import key_name
 from . import quiet_lookup
@@ -99,7 +99,7 @@ def _find_owner(text: str, frame: FrameType) -> object:
     chain = _trailing_chain(text.rstrip())
     with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         if len(chain) <= quiet_lookup.LONGEST_EXPRESSION:
-            return quiet_lookup.try_find(ast.parse(chain, mode="eval").body, names_in_frame(frame))
+            return quiet_lookup.try_find(parse_quietly(chain, mode="eval").body, names_in_frame(frame))
     return raw.MISSING
 
 

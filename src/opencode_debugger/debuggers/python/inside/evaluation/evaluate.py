@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 from ..rpc.handles import Reply
 from ..rpc.interrupts import Guard, Interrupted, guard, raise_in_thread
+from ..source.quiet_parsing import parse_quietly
 from ..values import raw
 from ..values.atom_texts import clip, encodable
 from ..values.bounded_repr import describe_error
@@ -211,13 +212,12 @@ def _dedented_text(expression: str) -> str:
 def _parse_text(text: str, context: str) -> ast.AST:
     if not text:
         raise SyntaxError("the expression is empty")
-    flags = _FLAGS | ast.PyCF_ONLY_AST
     try:
-        return compile(text, FILENAME, "eval", flags, True)  # type: ignore[no-any-return]
+        return parse_quietly(text, FILENAME, "eval", _FLAGS)  # type: ignore[no-any-return]
     except SyntaxError:
         if context != "repl":
             raise
-        return compile(text, FILENAME, "exec", flags, True)  # type: ignore[no-any-return]
+        return parse_quietly(text, FILENAME, "exec", _FLAGS)  # type: ignore[no-any-return]
 
 
 def compile_expression(text: str, namespace: Names) -> CodeType:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Set, Tu
 
 from ..frames import outward_frames
 from ..source import source_text
+from ..source.quiet_parsing import parse_quietly
 from ..values import raw, routines
 from ..values.atom_texts import clip, encodable
 from ..values.bounded_repr import render_value
@@ -47,7 +48,7 @@ def find_expression(lines: List[str], line: int, column: int) -> FoundExpression
         raise NothingToShow("The file is too large to be parsed for this")
     text = "\n".join(lines) + "\n"
     try:
-        tree = ast.parse(text)
+        tree = parse_quietly(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise NothingToShow("The file does not compile: %s" % error) from None
     finder = _ExpressionFinder(line, column, lines[line - 1])

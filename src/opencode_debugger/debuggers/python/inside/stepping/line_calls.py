@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 from ..evaluation.quiet_lookup import walk_nodes
 from ..python_versions import HAS_POSITIONS
+from ..source.quiet_parsing import parse_quietly
 from ..source.source_text import text_lines
 from ..values import raw
 from ..values.atom_texts import clip, encodable
@@ -69,7 +70,7 @@ class LineTargets:
         self.targets: List[StepTarget] = []
         source = "".join(text_lines(frame.f_code.co_filename, frame.f_globals))
         try:
-            tree = ast.parse(source)
+            tree = parse_quietly(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
         calls: Dict[Tuple[Any, Any], ast.Call] = {}
