@@ -1,7 +1,8 @@
 """Follows calls from their start to their end, in every thread, task and generator.
 
-A call is one list while it is open, and marshalled when it ends, so that nothing is left for the garbage collector to
-look at. What runs at every call is made of closures, because names in cells are found faster than attributes.
+A call is one list from its start to its end, found by its frame. Those that have ended are marshalled some hundred at a
+time, so that little is left for the garbage collector to look at. What runs at every call is made of closures, because
+names in cells are found faster than attributes.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import itertools
 import marshal
 import sys
 import time
-from _thread import get_ident
+from _thread import allocate_lock
 from types import FrameType, FunctionType, ModuleType
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Counter, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from ..frames import outward_frames
 from ..values import raw
-from .kept_values import MASKED, ValueKeeper, mark_object
+from .kept_values import LARGEST_INT, LEAST_INT, MASKED, NOTHING, ValueKeeper
 from .line_changes import LINES_PER_CALL
 from .recorded_functions import Lanes, RecordedFunction, RecordedFunctions
 
-NUMBER, FUNCTION, PARENT, OFFSET, LANE, START, ARGUMENTS, END_NUMBER, END, HOW, VALUE, EXTRA, SEGMENT, FRAME = range(14)
-"""The places in the list of a call; the last two are not written."""
+NUMBER, FUNCTION, PARENT, OFFSET, LANE, START, ARGUMENTS, END_NUMBER, END, HOW, VALUE, EXTRA = range(12)
+"""The places in the list of a call."""
 OPEN, RETURNED, RAISED, UNSEEN = range(4)
 """How a call has ended."""
 GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200
@@ -34,6 +35,10 @@ MOST_LOCALS = 16
 LOCALS_PER_PLACE = 100
 """how often the variables are kept where an exception leaves a function"""
 MOST_SUSPENDED = 200_000
+PIECE = 256
+"""calls that are marshalled at once: fewer than make Python look for garbage"""
+LIST_HEAD = 5
+"""bytes of a marshalled list before its items"""
 
 Call = List[Any]
 
@@ -51,6 +56,13 @@ class CallFollowing(NamedTuple):
     """returns False when no more lines of this call are wanted"""
 
 
+class Marshalled(NamedTuple):
+    """Calls that have ended, marshalled one after the other."""
+
+    call_count: int
+    rows: bytes
+
+
 class OpenCalls:
     """The calls that have not ended, and what is yet to be written of those that have."""
 
@@ -58,26 +70,82 @@ class OpenCalls:
         self.functions = functions
         self.keeper = keeper
         self.lanes = Lanes()
-        self.stacks: Dict[int, List[Call]] = {}
+        self.open: Dict[FrameType, Call] = {}
+        """Calls that run. Their frames are referred to until just before they end; all ends are seen, but for those of
+        functions that rest, see `forget`."""
+        self.begun_before: Dict[int, Call] = {}
+        """by the id of the frame, calls that ran already when recording began: some may have ended meanwhile"""
         self.suspended: Dict[int, Call] = {}
-        self.ended: List[bytes] = []
+        """by the id of the frame"""
+        self.ended: List[Call] = []
+        self.pieces: List[Marshalled] = []
         self.steps: List[bytes] = []
         self.batch_size = batch_size
-        self.may_miss_ends = False
-        """Calls may end unseen: each is looked for, and not taken for the innermost one."""
         self.failures = 0
         """calls that could not be followed"""
         self.numbers = itertools.count(1)
+        self.call_counts: Counter[int] = Counter()
+        """of functions, by their numbers, since it was last decided who rests"""
+        self._marshalling = allocate_lock()
+        self._told: Set[int] = set()
+        """numbers of calls that were told of in this segment while they were open"""
+        self._segment = 0
 
     def new_rows(self, segment: int) -> List[bytes]:
         """Return calls that are open and not yet in this segment."""
+        if segment != self._segment:
+            self._segment = segment
+            self._told.clear()
         rows: List[bytes] = []
-        for calls in [list(stack) for stack in list(self.stacks.values())] + [list(self.suspended.values())]:
-            for call in calls:
-                if len(call) > SEGMENT and call[SEGMENT] != segment:
-                    call[SEGMENT] = segment
-                    rows.append(marshal.dumps(call[:SEGMENT], 2))
+        for calls in (self.begun_before, self.open, self.suspended):
+            for call in list(calls.values()):
+                if call[NUMBER] not in self._told:
+                    self._told.add(call[NUMBER])
+                    rows.append(marshal.dumps(call, 2))
         return rows
+
+    def marshal_ended(self) -> None:
+        """Marshal calls that have ended, unless another thread is at it."""
+        if not self._marshalling.acquire(False):
+            return
+        try:
+            rows = self.ended[:]
+            del self.ended[: len(rows)]
+            if rows:
+                self.call_counts.update([row[FUNCTION] for row in rows])
+                self.pieces.append(self._marshal(rows))
+        finally:
+            self._marshalling.release()
+
+    def _marshal(self, rows: List[Call]) -> Marshalled:
+        try:
+            return Marshalled(len(rows), marshal.dumps(rows, 2)[LIST_HEAD:])
+        except ValueError:  # what is kept of a value is not what it should be: the other calls are
+            found = []
+            for row in rows:
+                try:
+                    found.append(marshal.dumps(row, 2))
+                except ValueError:
+                    self.failures += 1
+            return Marshalled(len(found), b"".join(found))
+
+    def take_pieces(self) -> List[Marshalled]:
+        """Return what has ended since."""
+        self.marshal_ended()
+        found = self.pieces[:]
+        del self.pieces[: len(found)]
+        return found
+
+    def forget(self, functions: Iterable[RecordedFunction]) -> None:
+        """End the open calls of functions that rest: nobody will tell how they end."""
+        numbers = {function.number for function in functions}
+        kinds: Tuple[Dict[Any, Call], ...] = (self.begun_before, self.open, self.suspended)
+        for calls in kinds:
+            for key, call in list(calls.items()):
+                if call[FUNCTION] in numbers and calls.pop(key, None) is call:
+                    call[END_NUMBER:HOW] = [next(self.numbers), time.perf_counter()]
+                    call[HOW] = UNSEEN
+                    self.ended.append(call)
 
     def follow(self, on_full: Callable[[], None]) -> CallFollowing:
         """Return what is to be told; `on_full` is called when there is enough to be written."""
@@ -85,11 +153,14 @@ class OpenCalls:
 
 
 def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollowing:
-    stacks, suspended, keeper, lanes = calls.stacks, calls.suspended, calls.keeper, calls.lanes
-    keep, keep_error, is_secret = keeper.keep, keeper.keep_error, keeper.is_secret
+    open_calls, begun_before, suspended = calls.open, calls.begun_before, calls.suspended
+    keeper, lanes = calls.keeper, calls.lanes
+    keep, mark_object, keep_error, is_secret = keeper.keep, keeper.mark_object, keeper.keep_error, keeper.is_secret
     known = calls.functions.known
-    ended, steps, batch_size = calls.ended, calls.steps, calls.batch_size
-    add_ended, add_step = ended.append, steps.append
+    ended, steps, pieces, batch_size = calls.ended, calls.steps, calls.pieces, calls.batch_size
+    add_ended, add_step, marshal_ended = ended.append, steps.append, calls.marshal_ended
+    find_open, take_open = open_calls.get, open_calls.pop
+    first_of = itertools.islice
     next_number, dumps, now = calls.numbers.__next__, marshal.dumps, time.perf_counter
     lines_seen: Dict[int, List[Any]] = {}
     """of calls whose lines are recorded, by number: values, last line, lines that are left"""
@@ -100,100 +171,92 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
     def begin(function: RecordedFunction, frame: Any) -> None:
         try:
             began = now()
-            arguments = []
-            if function.has_plain_arguments:
-                variables = frame.f_locals
-                for name in function.arguments:
-                    value = variables[name]
-                    arguments.append(value if value is None or value is True or value is False else keep(value))
-            elif function.arguments:
-                arguments = keep_arguments(function, frame.f_locals, keep)
+            arguments = NOTHING
+            count = function.argument_count
+            if count:
+                if function.has_plain_arguments:  # at its start a function has no other variables before them
+                    arguments = []
+                    values = frame.f_locals.values()
+                    if function.has_closure:
+                        values = first_of(values, count)
+                    for value in values:
+                        kind = type(value)
+                        if value is None or (kind is int and LEAST_INT < value < LARGEST_INT):
+                            arguments.append(value)
+                        elif not arguments and function.has_self:
+                            arguments.append(mark_object(value))
+                        else:
+                            arguments.append(keep(value))
+                else:
+                    arguments = keep_arguments(function, frame.f_locals, keeper)
             back = frame.f_back
-            ident = get_ident()
-            stack = stacks.get(ident)
-            if stack is None:
-                stack = stacks[ident] = []
-            if stack and stack[-1][13] == id(back) and not calls.may_miss_ends:
-                parent = stack[-1]
+            parent = find_open(back)
+            if parent is not None:
                 number, offset, lane = parent[0], back.f_lasti, parent[4]
             else:
-                number, offset, lane = find_parent(stack, back, function.flags & COROUTINE)
-            stack.append([next_number(), function.number, number, offset, lane, began, arguments,
-                          0, 0.0, OPEN, None, None, -1, id(frame)])  # fmt: skip
-            function.window += 1
+                number, offset, lane = find_parent(back, function.flags & COROUTINE)
+            open_calls[frame] = [next_number(), function.number, number, offset, lane, began, arguments,
+                                 0, 0.0, 0, None, None]  # fmt: skip
         except Exception:
             calls.failures += 1
 
-    def find_parent(stack: List[Call], back: Any, is_coroutine: int) -> Tuple[int, int, int]:
-        """Return number, offset and lane for a call that was not made by the innermost recorded one itself."""
-        callers: Dict[int, Any] = {}
+    def find_parent(back: Any, is_coroutine: int) -> Tuple[int, int, int]:
+        """Return number, offset and lane for a call that was not made by a recorded one itself."""
         frame = back
-        while stack:
-            innermost = stack[-1]
-            found: Any = callers.get(innermost[FRAME])
-            while found is None and frame is not None:
-                callers[id(frame)] = frame
-                if id(frame) == innermost[FRAME]:
-                    found = frame
-                frame = frame.f_back
-            function = known.get(id(found.f_code)) if found is not None else None
-            if function is not None and function.number == innermost[FUNCTION]:
-                lane = lanes.current() if is_coroutine and found is not back else innermost[LANE]
-                return innermost[NUMBER], found.f_lasti, lane
-            finish_unseen(stack.pop())
+        while frame is not None:
+            call = find_running(frame)
+            if call is not None:
+                lane = lanes.current() if is_coroutine and frame is not back else call[LANE]
+                return call[NUMBER], frame.f_lasti, lane
+            frame = frame.f_back
         return 0, -1, lanes.current()
 
-    def finish_unseen(call: Call) -> None:
-        call[END_NUMBER:] = (next_number(), now(), UNSEEN, None, call[EXTRA])
-        add_ended(dumps(call, 2))
+    def take_begun_before(frame: Any) -> Any:
+        """Return the call of a frame that ran already when recording began, and take it off."""
+        call, function = begun_before.get(id(frame)), known.get(id(frame.f_code))
+        if call is None or function is None or call[FUNCTION] != function.number:
+            return None  # of a frame at the same place, which has ended
+        return begun_before.pop(id(frame), None)
 
     def take(frame: Any) -> Optional[Call]:
         """Return the call that a frame is of, and take it off; None if it is not recorded."""
-        stack = stacks.get(get_ident())
-        if not stack:
-            return None
-        wanted = id(frame)
-        if stack[-1][FRAME] == wanted and not calls.may_miss_ends:
-            return stack.pop()
-        function = known.get(id(frame.f_code))
-        for place in range(len(stack) - 1, -1, -1):
-            if stack[place][FRAME] == wanted and function is not None and stack[place][FUNCTION] == function.number:
-                while len(stack) > place + 1:
-                    finish_unseen(stack.pop())
-                return stack.pop()
-        return None
+        call = take_open(frame, None)
+        return take_begun_before(frame) if call is None and begun_before else call
 
     def end(frame: Any, value: Any) -> None:
         try:
-            stack = stacks.get(get_ident())
-            if stack and stack[-1][13] == id(frame) and not calls.may_miss_ends:
-                call: Optional[Call] = stack.pop()
-            else:
-                call = take(frame)
+            call = take_open(frame, None)
             if call is None:
-                return
-            if lines_seen and call[NUMBER] in lines_seen:
+                call = take(frame)
+                if call is None:
+                    return
+            if lines_seen and call[0] in lines_seen:
                 end_lines(call, frame)
-            kept = value if value is None or value is True or value is False else keep(value)
-            call[END_NUMBER:] = (next_number(), now(), RETURNED, kept, call[EXTRA])
-            add_ended(dumps(call, 2))
-            if len(ended) >= batch_size:
-                on_full()
+            call[7] = next_number()
+            call[8] = now()
+            call[10] = value if value is None or value is True or value is False else keep(value)
+            call[9] = 1
+            add_ended(call)
+            if len(ended) >= PIECE:
+                add_piece()
         except Exception:
             calls.failures += 1
+
+    def add_piece() -> None:
+        marshal_ended()
+        if len(pieces) * PIECE >= batch_size:
+            on_full()
 
     def fail(function: RecordedFunction, frame: Any, error: BaseException) -> None:
         try:
             call = take(frame)
-            if isinstance(error, GeneratorExit) and function.flags & RESUMABLE:
+            if issubclass(type(error), GeneratorExit) and function.flags & RESUMABLE:
                 if call is not None:
                     finish(call, frame, RETURNED, CLOSED)
                 return
             if call is None:  # its start was not seen
-                back = frame.f_back
-                stack = stacks.setdefault(get_ident(), [])
-                place = find_parent(stack, back, function.flags & COROUTINE)
-                arguments = keep_arguments(function, frame.f_locals, keep)
+                place = find_parent(frame.f_back, function.flags & COROUTINE)
+                arguments = keep_arguments(function, frame.f_locals, keeper)
                 call = [next_number(), function.number, *place, now(), arguments, 0, 0.0, OPEN, None, {"late": 1}]
             told = extra_of(call)
             told["line"] = frame.f_lineno
@@ -208,10 +271,12 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
     def finish(call: Call, frame: Any, how: int, value: Any) -> None:
         if call[NUMBER] in lines_seen:
             end_lines(call, frame)
-        call[END_NUMBER:] = (next_number(), now(), how, value, call[EXTRA])
-        add_ended(dumps(call, 2))
-        if len(ended) >= batch_size:
-            on_full()
+        call[END_NUMBER:HOW] = [next_number(), now()]
+        call[VALUE] = value
+        call[HOW] = how
+        add_ended(call)
+        if len(ended) >= PIECE:
+            add_piece()
 
     def keep_locals(frame: Any) -> List[Any]:
         found: List[Any] = []
@@ -258,18 +323,24 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
                 waits[1] += waited
                 if waited > waits[3]:
                     waits[2:] = [frame.f_lasti, waited]
-            stack = stacks.get(get_ident())
-            if stack is None:
-                stack = stacks[get_ident()] = []
-            stack.append(call)
+            open_calls[frame] = call
         except Exception:
             calls.failures += 1
 
+    def find_running(frame: Any) -> Optional[Call]:
+        """Return the call of a frame that runs now."""
+        call = find_open(frame)
+        if call is None and begun_before:
+            call = take_begun_before(frame)
+            if call is not None:
+                open_calls[frame] = call
+        return call
+
     def catch(frame: Any, error: BaseException) -> None:
         try:
-            stack = stacks.get(get_ident())
-            if stack and stack[-1][FRAME] == id(frame) and not isinstance(error, (StopIteration, GeneratorExit)):
-                caught = extra_of(stack[-1]).setdefault("caught", [])
+            call = find_running(frame)
+            if call is not None and not issubclass(type(error), (StopIteration, GeneratorExit)):
+                caught = extra_of(call).setdefault("caught", [])
                 if len(caught) < MOST_CAUGHT:
                     caught.append([frame.f_lineno, keep_error(error)])
         except Exception:
@@ -277,10 +348,10 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
 
     def reach_line(function: RecordedFunction, frame: Any, line: int) -> bool:
         try:
-            stack = stacks.get(get_ident())
-            if not stack or stack[-1][FRAME] != id(frame) or function.changes is None:
+            running = find_running(frame)
+            if running is None or function.changes is None:
                 return True
-            call = stack[-1][NUMBER]
+            call = running[NUMBER]
             state = lines_seen.get(call)
             if state is None:
                 state = lines_seen[call] = [{}, None, LINES_PER_CALL]
@@ -313,17 +384,12 @@ def is_definition(value: Any) -> bool:
     return kind is ModuleType or kind is FunctionType or kind is type
 
 
-def keep_arguments(function: RecordedFunction, variables: Any, keep: Callable[[Any], Any]) -> List[Any]:
-    names = function.arguments
-    try:
-        if function.has_self:
-            arguments: List[Any] = [mark_object(variables[names[0]])]
-            for name in names[1:]:
-                arguments.append(keep(variables[name]))
-        else:
-            arguments = [keep(variables[name]) for name in names]
-    except KeyError:  # of a call that began before, arguments may be deleted
-        arguments = [keep(variables[name]) if name in variables else DELETED for name in names]
+def keep_arguments(function: RecordedFunction, variables: Any, keeper: ValueKeeper) -> List[Any]:
+    names, keep = function.arguments, keeper.keep
+    # Of a call that began before, arguments may be deleted.
+    arguments = [keep(variables[name]) if name in variables else DELETED for name in names]
+    if function.has_self and names[0] in variables:
+        arguments[0] = keeper.mark_object(variables[names[0]])
     for place in function.masked:
         arguments[place] = MASKED
     return arguments
@@ -333,15 +399,15 @@ def take_running(calls: OpenCalls) -> List[RecordedFunction]:
     """Take calls that run already for begun, the outermost first; return their functions."""
     found: List[RecordedFunction] = []
     for ident, top in list(sys._current_frames().items()):
-        stack = calls.stacks.setdefault(ident, [])
+        number, lane = 0, calls.lanes.of_thread(ident)
         for frame in reversed(list(outward_frames(top))):
             function = calls.functions.find(frame)
             if function is None:
                 continue
             found.append(function)
-            calls.may_miss_ends = True  # the thread runs on while we look
-            number, lane = (stack[-1][NUMBER], stack[-1][LANE]) if stack else (0, calls.lanes.of_thread(ident))
-            arguments = keep_arguments(function, frame.f_locals, calls.keeper.keep)
-            stack.append([next(calls.numbers), function.number, number, -1, lane, time.perf_counter(), arguments,
-                          0, 0.0, OPEN, None, {"late": 1}, -1, id(frame)])  # fmt: skip
+            arguments = keep_arguments(function, frame.f_locals, calls.keeper)
+            call: Call = [next(calls.numbers), function.number, number, -1, lane, time.perf_counter(), arguments,
+                          0, 0.0, OPEN, None, {"late": 1}]  # fmt: skip
+            calls.begun_before[id(frame)] = call
+            number = call[NUMBER]
     return found

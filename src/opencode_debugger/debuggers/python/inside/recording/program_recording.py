@@ -10,12 +10,12 @@ import _thread
 import os
 import sys
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from ..python_versions import monitoring
 from ..rpc.call_scope import run_on_own_thread
 from .kept_values import SecretNames, ValueKeeper
-from .open_calls import OpenCalls
+from .open_calls import CallFollowing, OpenCalls
 from .recorded_functions import RecordedFunction, RecordedFunctions
 from .recorded_scope import RecordedScope
 from .recording_file import FORMAT_VERSION, RecordingFile
@@ -32,7 +32,7 @@ TICK = 0.25
 """seconds between looks at what is to be written, and at who has rested long enough"""
 PATIENCE = 2.0
 """seconds to wait for somebody who is writing"""
-GRACE = 0.5
+GRACE = 0.2
 """seconds that recording may take before anything rests"""
 SHARE = 0.5
 """of the time that recording may take after that"""
@@ -40,6 +40,8 @@ LEAST_SHARE = 0.005
 """of the calls: functions that are called less often than that do not rest"""
 SHORTEST_REST, LONGEST_REST = 0.1, 2.0
 ROUNDS, PROBES = 8, 20
+OWN_SHARE = 1.4
+"""what a recorded call costs, times what our own functions take: the interpreter makes a frame, and calls them"""
 
 
 class RecordingOptions:
@@ -50,7 +52,7 @@ class RecordingOptions:
         self.folder: str = asked["folder"]
         self.limit = int(asked["limit_mb"]) << 20
         self.is_complete = bool(asked["complete"])
-        self.secrets = SecretNames(asked["secret_names"], asked["word_breaks"])
+        self.secrets = SecretNames(asked["secret_names"], asked["word_breaks"]).__getitem__
         self.scope = RecordedScope(asked["scope"], asked["lines"], only_lines=not asked["calls"])
 
     def shown(self) -> Dict[str, Any]:
@@ -125,6 +127,7 @@ class ProgramRecording:
         if self._over.locked():
             self._over.release()
         self.write()
+        self._calls.open.clear()  # and with them the frames
         totals = dict(self._totals(), reason=reason, at=time.perf_counter())
         totals["rested"] = [(each.number, each.rests) for each in self._functions.recorded if each.rests]
         try:
@@ -136,6 +139,7 @@ class ProgramRecording:
         """Stop in a forked child, without a word: what is to be written is the parent's."""
         self.is_on = False
         self._way.stop()
+        self._calls.open.clear()
 
     def describe(self) -> Dict[str, Any]:
         about: Dict[str, Any] = dict(self._totals(), recording=self.is_on, folder=self.folder, bytes=self._file.size)
@@ -157,24 +161,23 @@ class ProgramRecording:
 
     def _write_now(self) -> None:
         """Write what there is. Nothing of Python's library is called, where a stop could halt whoever is at it."""
-        calls, steps = self._calls.ended, self._calls.steps
-        ended, passed = calls[:], steps[:]
-        del calls[: len(ended)]
+        calls, steps = self._calls.take_pieces(), self._calls.steps
+        count, passed = sum(each.call_count for each in calls), steps[:]
         del steps[: len(passed)]
         is_open = self._calls.new_rows(self._segment)
-        if not (ended or passed or is_open) or self.problem is not None:
-            self._lost_calls += len(ended)
+        if not (count or passed or is_open) or self.problem is not None:
+            self._lost_calls += count
             self._lost_steps += len(passed)
             return
         try:
             self._write_names()
-            self._call_count += len(ended)
+            self._call_count += count
             self._step_count += len(passed)
-            if self._file.write_calls(ended, passed, is_open, self._totals()):
+            if self._file.write_calls(count, [each.rows for each in calls], passed, is_open, self._totals()):
                 self._segment += 1
         except OSError as error:
             self.problem = "error: %s" % (error.strerror or error)
-            self._lost_calls += len(ended)
+            self._lost_calls += count
             self._lost_steps += len(passed)
             self.is_on = False  # the tick ends it
 
@@ -203,9 +206,9 @@ class ProgramRecording:
         if not self._writing.acquire(False):
             return
         try:
-            count, began = len(self._calls.ended), time.thread_time()
+            began = time.thread_time()
             self._write_now()
-            self._decide_rest(count * self._cost + time.thread_time() - began)
+            self._decide_rest(time.thread_time() - began)
         finally:
             self._writing.release()
 
@@ -217,45 +220,54 @@ class ProgramRecording:
                 return
             self.write()
             now = time.perf_counter()
-            for function in self._functions.recorded:
-                if function.wake_at and function.wake_at <= now:
-                    function.wake_at = 0.0
-                    self._way.wake(function)
+            rested = [each for each in self._functions.recorded if each.wake_at and each.wake_at <= now]
+            self._calls.forget(rested)  # calls that began while it was put to rest
+            for function in rested:
+                function.wake_at = 0.0
+                self._way.wake(function)
 
     # Resting.
 
     def _measure_cost(self) -> None:
-        """Measure what a call takes to record on this machine."""
+        """Measure what a call takes to record on this machine: of a function with one argument, by a recorded one."""
         calls = OpenCalls(self._functions, self._calls.keeper, BATCH)
-        following = calls.follow(lambda: None)
-        frame = sys._getframe()
-        probe = RecordedFunction(0, frame.f_code, "", self._options.secrets)
-        rounds = []
-        for _ in range(ROUNDS):
-            began = time.perf_counter()
-            for _ in range(PROBES):
-                following.begin(probe, frame)
-                following.end(frame, None)
-            rounds.append(time.perf_counter() - began)
-        # The shortest, because other processes may take the rest; and what it takes the interpreter to call us.
-        self._cost = min(rounds) / PROBES * 1.2
+        following = calls.follow(calls.pieces.clear)
+        outer = sys._getframe()
+        probe = RecordedFunction(0, outer.f_code, "", self._options.secrets)
+        following.begin(probe, outer)
+        self._cost = _probe_cost(following, self._options.secrets) * OWN_SHARE
 
-    def _decide_rest(self, cost: float) -> None:
+    def _decide_rest(self, writing: float) -> None:
         """Let functions rest that are called so often that recording them takes most of the time."""
-        now = time.process_time()
+        now, counts = time.process_time(), self._calls.call_counts
         took, self._cpu_before = now - self._cpu_before, now
+        total = sum(counts.values())
+        cost = total * self._cost + writing
         self._spent += cost
-        if self._options.is_complete or not self._way.can_rest or self._spent < GRACE or cost < SHARE * took:
-            return
-        ranked = sorted(self._functions.recorded, key=lambda each: -each.window)
-        least = sum(each.window for each in ranked) * LEAST_SHARE
-        busy: List[RecordedFunction] = [each for each in ranked if each.window > least and each.changes is None]
-        for function in busy:
-            if not function.wake_at:
-                function.rests += 1
-                rest = min(SHORTEST_REST * 2 ** min(function.rests - 1, 8), LONGEST_REST)
-                function.wake_at = time.perf_counter() + rest
-                self._calls.may_miss_ends = True
-                self._way.rest(function)
-        for function in ranked:
-            function.window = 0
+        if not (self._options.is_complete or not self._way.can_rest or self._spent < GRACE or cost < SHARE * took):
+            busy = [number for number, count in counts.items() if count > total * LEAST_SHARE]
+            functions = [self._functions.recorded[number - 1] for number in busy]
+            self._let_rest([each for each in functions if each.changes is None and not each.wake_at])
+        counts.clear()
+
+    def _let_rest(self, functions: List[RecordedFunction]) -> None:
+        for function in functions:
+            function.rests += 1
+            rest = min(SHORTEST_REST * 2 ** min(function.rests - 1, 8), LONGEST_REST)
+            function.wake_at = time.perf_counter() + rest
+            self._way.rest(function)
+        self._calls.forget(functions)
+
+
+def _probe_cost(following: CallFollowing, is_secret: Callable[[str], bool]) -> float:
+    """Return the seconds of the quickest round: other processes may take the rest."""
+    frame = sys._getframe()
+    probe = RecordedFunction(0, frame.f_code, "", is_secret)
+    rounds = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        for _ in range(PROBES):
+            following.begin(probe, frame)
+            following.end(frame, None)
+        rounds.append(time.perf_counter() - began)
+    return min(rounds) / PROBES

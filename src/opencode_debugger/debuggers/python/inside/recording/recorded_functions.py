@@ -29,8 +29,8 @@ class RecordedFunction:
     """A function of the program that is recorded."""
 
     __slots__ = (
-        "arguments", "changes", "code", "flags", "has_plain_arguments", "has_self", "masked", "name", "number",
-        "path", "rests", "wake_at", "window"
+        "argument_count", "arguments", "changes", "code", "flags", "has_closure", "has_plain_arguments", "has_self",
+        "masked", "name", "number", "path", "rests", "wake_at"
     )  # fmt: skip
 
     def __init__(self, number: int, code: CodeType, name: str, is_secret: Callable[[str], bool]) -> None:
@@ -44,11 +44,13 @@ class RecordedFunction:
         self.arguments = code.co_varnames[:count]
         self.has_self = self.arguments[:1] in (("self",), ("cls",))
         self.masked = tuple(place for place, each in enumerate(self.arguments) if is_secret(each))
-        self.has_plain_arguments = bool(count) and not self.has_self and not self.masked
+        self.argument_count = count
+        self.has_plain_arguments = not self.masked and not set(self.arguments) & set(code.co_cellvars)
+        """They are kept as they are, and come first among the variables when it starts."""
+        self.has_closure = bool(code.co_cellvars or code.co_freevars)
+        """It has other variables when it starts."""
         self.changes: Optional[LineChanges] = None
         """How its lines are recorded, if they are."""
-        self.window = 0
-        """Calls since it was last decided who rests."""
         self.rests = 0
         """How often it was called too often to be recorded."""
         self.wake_at = 0.0

@@ -57,14 +57,16 @@ class RecordingFile:
         payload = marshal.dumps((kind, content), 2)
         self._names_size += self._append(NAMES, payload, not self._names_size)
 
-    def write_calls(self, calls: List[bytes], steps: List[bytes], open_calls: List[bytes], about: Any) -> bool:
-        """Append calls, each marshalled already. Return True if the next ones begin another segment."""
+    def write_calls(
+        self, count: int, calls: List[bytes], steps: List[bytes], open_calls: List[bytes], about: Any
+    ) -> bool:
+        """Append so many calls, marshalled already. Return True if the next ones begin another segment."""
         parts = [b"(", COUNT.pack(4)]
-        for rows in (calls, steps, open_calls):
-            parts += (b"[", COUNT.pack(len(rows)), *rows)
+        for size, rows in ((count, calls), (len(steps), steps), (len(open_calls), open_calls)):
+            parts += (b"[", COUNT.pack(size), *rows)
         parts.append(marshal.dumps(about, 2))
         self._size += self._append(SEGMENT % self._number, b"".join(parts), not self._size)
-        self._calls += len(calls)
+        self._calls += count
         self._steps += len(steps)
         if self._size < self._segment_size:
             return False
