@@ -11,6 +11,8 @@ from .pydevd_patches import pydevd_parts
 from .values import raw
 
 LAUNCHER = "debugpy_launcher.py"
+ASKED_FILES = frozenset(("<condition>", "<log>", "<evaluate>", "<ocdb test>"))
+"""Names of what somebody has the program evaluate: conditions, log messages, expressions."""
 
 
 def outward_frames(frame: Optional[FrameType]) -> Iterator[FrameType]:

@@ -15,7 +15,7 @@ from _thread import allocate_lock
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Callable, Counter, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
-from ..frames import outward_frames
+from ..frames import ASKED_FILES, outward_frames
 from ..values import raw
 from .kept_values import LARGEST_INT, LEAST_INT, MASKED, NOTHING, ValueKeeper
 from .line_changes import LINES_PER_CALL
@@ -194,20 +194,27 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             if parent is not None:
                 number, offset, lane = parent[0], back.f_lasti, parent[4]
             else:
-                number, offset, lane = find_parent(back, function.flags & COROUTINE)
+                place = find_parent(back, function.flags & COROUTINE)
+                if place is None:
+                    return
+                number, offset, lane = place
             open_calls[frame] = [next_number(), function.number, number, offset, lane, began, arguments,
                                  0, 0.0, 0, None, None]  # fmt: skip
         except Exception:
             calls.failures += 1
 
-    def find_parent(back: Any, is_coroutine: int) -> Tuple[int, int, int]:
-        """Return number, offset and lane for a call that was not made by a recorded one itself."""
+    def find_parent(back: Any, is_coroutine: int) -> Optional[Tuple[int, int, int]]:
+        """Return number, offset and lane for a call that was not made by a recorded one itself.
+
+        None: the debugger made it, for a condition or whoever asked for a value."""
         frame = back
         while frame is not None:
             call = find_running(frame)
             if call is not None:
                 lane = lanes.current() if is_coroutine and frame is not back else call[LANE]
                 return call[NUMBER], frame.f_lasti, lane
+            if frame.f_code.co_filename in ASKED_FILES:
+                return None
             frame = frame.f_back
         return 0, -1, lanes.current()
 
@@ -256,6 +263,8 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
                 return
             if call is None:  # its start was not seen
                 place = find_parent(frame.f_back, function.flags & COROUTINE)
+                if place is None:
+                    return
                 arguments = keep_arguments(function, frame.f_locals, keeper)
                 call = [next_number(), function.number, *place, now(), arguments, 0, 0.0, OPEN, None, {"late": 1}]
             told = extra_of(call)

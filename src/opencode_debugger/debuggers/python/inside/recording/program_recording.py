@@ -39,6 +39,9 @@ SHARE = 0.5
 LEAST_SHARE = 0.005
 """of the calls: functions that are called less often than that do not rest"""
 SHORTEST_REST, LONGEST_REST = 0.1, 2.0
+"""seconds of processor time: on a busy machine the program needs longer for them"""
+LATEST_WAKE = 10.0
+"""seconds after which a function is recorded again, though the program may have waited"""
 ROUNDS, PROBES = 8, 20
 OWN_SHARE = 1.4
 """what a recorded call costs, times what our own functions take: the interpreter makes a frame, and calls them"""
@@ -76,8 +79,8 @@ class ProgramRecording:
         self._call_count = self._step_count = 0
         self._lost_calls = self._lost_steps = 0
         """that could not be written"""
-        self._cost = 0.0
-        """seconds that a call takes to record"""
+        self._cost_of_byte = 0.0
+        """seconds that it takes to record what is written as one byte"""
         self._spent = 0.0
         self._cpu_before = 0.0
         self.is_on = False
@@ -206,9 +209,9 @@ class ProgramRecording:
         if not self._writing.acquire(False):
             return
         try:
-            began = time.thread_time()
+            size, began = sum(len(each.rows) for each in self._calls.pieces), time.thread_time()
             self._write_now()
-            self._decide_rest(time.thread_time() - began)
+            self._decide_rest(size * self._cost_of_byte + time.thread_time() - began)
         finally:
             self._writing.release()
 
@@ -219,55 +222,60 @@ class ProgramRecording:
                 self._way.stop()
                 return
             self.write()
-            now = time.perf_counter()
-            rested = [each for each in self._functions.recorded if each.wake_at and each.wake_at <= now]
-            self._calls.forget(rested)  # calls that began while it was put to rest
-            for function in rested:
-                function.wake_at = 0.0
-                self._way.wake(function)
+            self._wake_rested()
 
     # Resting.
 
     def _measure_cost(self) -> None:
-        """Measure what a call takes to record on this machine: of a function with one argument, by a recorded one."""
+        """Measure what it takes to record on this machine: what calls take goes with what is written of them."""
         calls = OpenCalls(self._functions, self._calls.keeper, BATCH)
-        following = calls.follow(calls.pieces.clear)
+        following = calls.follow(lambda: None)
         outer = sys._getframe()
-        probe = RecordedFunction(0, outer.f_code, "", self._options.secrets)
-        following.begin(probe, outer)
-        self._cost = _probe_cost(following, self._options.secrets) * OWN_SHARE
+        following.begin(RecordedFunction(0, outer.f_code, "", self._options.secrets), outer)
+        seconds = _probe_cost(PROBES, following, self._options.secrets)
+        (probed, *_) = calls.take_pieces()
+        self._cost_of_byte = seconds * OWN_SHARE / (len(probed.rows) / probed.call_count)
 
-    def _decide_rest(self, writing: float) -> None:
+    def _decide_rest(self, cost: float) -> None:
         """Let functions rest that are called so often that recording them takes most of the time."""
         now, counts = time.process_time(), self._calls.call_counts
         took, self._cpu_before = now - self._cpu_before, now
-        total = sum(counts.values())
-        cost = total * self._cost + writing
         self._spent += cost
         if not (self._options.is_complete or not self._way.can_rest or self._spent < GRACE or cost < SHARE * took):
-            busy = [number for number, count in counts.items() if count > total * LEAST_SHARE]
+            least = sum(counts.values()) * LEAST_SHARE
+            busy = [number for number, count in counts.items() if count > least]
             functions = [self._functions.recorded[number - 1] for number in busy]
-            self._let_rest([each for each in functions if each.changes is None and not each.wake_at])
+            self._let_rest([each for each in functions if each.changes is None and not each.wake_latest])
         counts.clear()
+
+    def _wake_rested(self) -> None:
+        computed, now = time.process_time(), time.perf_counter()
+        resting = [each for each in self._functions.recorded if each.wake_latest]
+        rested = [each for each in resting if each.wake_at <= computed or each.wake_latest <= now]
+        self._calls.forget(rested)  # calls that began while it was put to rest
+        for function in rested:
+            function.wake_latest = 0.0
+            self._way.wake(function)
 
     def _let_rest(self, functions: List[RecordedFunction]) -> None:
         for function in functions:
             function.rests += 1
             rest = min(SHORTEST_REST * 2 ** min(function.rests - 1, 8), LONGEST_REST)
-            function.wake_at = time.perf_counter() + rest
+            function.wake_at, function.wake_latest = time.process_time() + rest, time.perf_counter() + LATEST_WAKE
             self._way.rest(function)
         self._calls.forget(functions)
 
 
-def _probe_cost(following: CallFollowing, is_secret: Callable[[str], bool]) -> float:
-    """Return the seconds of the quickest round: other processes may take the rest."""
+def _probe_cost(probes: int, following: CallFollowing, is_secret: Callable[[str], bool]) -> float:
+    """Return the seconds of a call of a function with one number, in the quickest round: others may use the machine."""
     frame = sys._getframe()
     probe = RecordedFunction(0, frame.f_code, "", is_secret)
-    rounds = []
+    probe.argument_count, probe.has_closure = 1, True  # it has other variables, which a function that starts has not
+    best = float("inf")
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        for _ in range(PROBES):
+        for _ in range(probes):
             following.begin(probe, frame)
             following.end(frame, None)
-        rounds.append(time.perf_counter() - began)
-    return min(rounds) / PROBES
+        best = min(best, time.perf_counter() - began)
+    return best / probes

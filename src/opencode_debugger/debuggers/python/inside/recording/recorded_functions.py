@@ -30,7 +30,7 @@ class RecordedFunction:
 
     __slots__ = (
         "argument_count", "arguments", "changes", "code", "flags", "has_closure", "has_plain_arguments", "has_self",
-        "masked", "name", "number", "path", "rests", "wake_at"
+        "masked", "name", "number", "path", "rests", "wake_at", "wake_latest"
     )  # fmt: skip
 
     def __init__(self, number: int, code: CodeType, name: str, is_secret: Callable[[str], bool]) -> None:
@@ -53,8 +53,8 @@ class RecordedFunction:
         """How its lines are recorded, if they are."""
         self.rests = 0
         """How often it was called too often to be recorded."""
-        self.wake_at = 0.0
-        """When it is recorded again; 0 if it is."""
+        self.wake_at = self.wake_latest = 0.0
+        """When it is recorded again, by the processor's time and by the clock; the latter is 0 if it is recorded."""
 
     def as_row(self) -> Tuple[Any, ...]:
         path, code = self.path, self.code
