@@ -71,6 +71,13 @@ def test_name_timeout_and_entry_change_at_any_time(session: Session, program: Ca
     assert session.patch("", {"timeout_minutes": 60})["config"]["timeout_minutes"] == 60
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="only Linux tells which libraries a process has")
+def test_a_runner_has_uvloop_and_not_openssl(relay: Relay, session: Session) -> None:
+    maps = Path(f"/proc/{relay.runner_of(session).pid}/maps").read_text()
+    assert "uvloop" in maps
+    assert "libssl" not in maps and "libcrypto" not in maps
+
+
 def test_project_and_interpreter_change_before_the_launch_only(api: Api, project: Path) -> None:
     python = pythons("3.8", "3.12").popitem()[1]
     with api.session() as session:

@@ -16,12 +16,14 @@ import signal
 import socket
 import sys
 
-import uvloop
+from .loop_without_tls import load_uvloop
 
-from ..debuggers.process.program_process import adopt_orphans
-from ..files import withhold_folder
-from .paths import LOG, OWN_PATH
-from .session_server import SessionServer
+uvloop = load_uvloop()
+
+from ..debuggers.process.program_process import adopt_orphans  # noqa: E402
+from ..files import withhold_folder  # noqa: E402
+from .paths import LOG, OWN_PATH  # noqa: E402
+from .session_server import SessionServer  # noqa: E402
 
 ARGUMENTS_END = 46
 """The field of /proc/PID/stat, counted after the name, that says where the command line ends in memory."""

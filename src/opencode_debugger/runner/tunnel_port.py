@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import os
 from typing import TYPE_CHECKING, Any
@@ -144,6 +143,8 @@ class TunnelPort:
             line = await _first_line(reader)
         finally:
             self._unknown.pop(caller, None)
+        import hmac  # here, because it brings OpenSSL, which most runners never need
+
         token = line.removeprefix(SCHEME).strip()
         known = self._token.encode()
         if not (known and line.startswith(SCHEME) and hmac.compare_digest(token, known)):
