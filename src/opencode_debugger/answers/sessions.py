@@ -76,6 +76,22 @@ class Location(Answer):
     function: Annotated[str, said("Function it is in.", "process_data")]
 
 
+class PastMoment(Answer):
+    """A moment of a recorded run at which the session stands, instead of the present."""
+
+    recording: Annotated[str, said("The recording: process id and number.", "4711-1")]
+    moment: Annotated[int, said("Number of the moment; goto takes it as #57.", 57)]
+    call: Annotated[int, said("Number of the call that it is in.", 12)]
+    line: Annotated[int, said("Line; of a call whose lines were not recorded, the first of its function.", 14)]
+    event: Annotated[str, said(
+        "What happens then: line (about to run), call (the function is entered), return, or exception (it leaves the "
+        "function).", "line")]
+    thread: Annotated[str, said("Thread or asyncio task.", "thread MainThread")]
+
+
+Past = Annotated[Maybe[PastMoment], said("Only while the session stands in the past: the moment of the recording.")]
+
+
 class StoppedThread(Answer):
     thread_id: Annotated[int, said("Identifier of the thread.", 1)]
     name: Annotated[str | None, said("Its name; null while it is not known.", "MainThread")]
@@ -208,6 +224,7 @@ class Session(SessionCreated):
     signal: Signal
     reason: EndReason
     warning: Warning
+    past: Past = UNSET
     parent_session_id: ParentId
     driver: DrivenBy
     wheel: HeldBy
@@ -297,6 +314,7 @@ class SessionStatus(Answer):
     warning: Warning
     message: Annotated[Maybe[str], said(
         "That a signal has stopped the program's process, if so, and what to do about it.")] = UNSET
+    past: Past = UNSET
     slow_code: Annotated[Maybe[list[SlowCode]], said(
         "Only if there is some: code that does not run at full speed because of what is asked of it, and why.")] = UNSET
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from .breakpoints import Breakpoint
 from .inspection import Frame, Variable, WatchValue
-from .sessions import ExceptionInfo, Location, Program, RestoredBreakpoints, Status, WaitingForInput
+from .sessions import ExceptionInfo, Location, Past, Program, RestoredBreakpoints, Status, WaitingForInput
 from .shape import UNSET, Answer, Maybe, said
 
 
@@ -43,6 +43,7 @@ class StopReport(Answer):
 
     session_id: Annotated[Maybe[str], said("Identifier of the session.", "sess_a1b2c3d4")] = UNSET
     status: Annotated[Status, said("State at this moment.", "paused")]
+    past: Past = UNSET
     stop_reason: Annotated[Maybe[str], said("Why it is paused.", "step")] = UNSET
     current_location: Annotated[Maybe[Location | None], said("Where it is paused.")] = UNSET
     frame_id: Annotated[Maybe[int], said(

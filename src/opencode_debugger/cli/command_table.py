@@ -220,6 +220,17 @@ RECORDED = (
         fixed={"operation": "errors"}, become=made.question_arguments),
     Command("slow", "tell where the time of a recorded run went", (BUDGET,), call="debug_call",
         fixed={"operation": "slow"}, become=made.question_arguments),
+    Command("back", "step back in a recorded run", (THREAD,), (), "debug_step", {"kind": "back"}, moves=True),
+    Command("reverse", "go back to the last hit of a breakpoint, or change of a name",
+        (arg("name", nargs="?", metavar="NAME", help="variable or attribute: amount, self.total, .total"),),
+        call="debug_call", fixed={"operation": "reverse_continue"}, become=made.question_arguments, moves=True,
+        examples=("reverse", "reverse amount")),
+    Command("goto", "stand in the past, at a moment of a recorded run",
+        (arg("moment", metavar="MOMENT", help="#12 (a call), #12:40 (a line of it), #12:end"),),
+        call="debug_call", fixed={"operation": "goto_moment"}, become=made.question_arguments, moves=True,
+        examples=("goto '#12'", "goto '#12:end'")),
+    Command("now", "return from the past to the present", call="debug_call", fixed={"operation": "return_to_now"},
+        become=made.question_arguments, moves=True),
 )
 CHANGING = (
     Command("break", "add, list, remove or switch breakpoints",

@@ -95,7 +95,7 @@ def ask_call(command: Command, given: dict[str, Any]) -> int:
         tell("stopped waiting; the program goes on: `ocdb wait` waits again, `ocdb pause` stops it")
         return INTERRUPTED
     show(told, as_json)
-    return code_for(told.status) if command.moves else code_of_answer(told.data)
+    return code_for(told.status, told.data) if command.moves else code_of_answer(told.data)
 
 
 async def _remember_latest(conversation: Conversation, begun: datetime) -> None:

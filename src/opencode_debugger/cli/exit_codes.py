@@ -12,7 +12,7 @@ RUNNING = 11
 INTERRUPTED = 130
 
 MEANINGS = {
-    DONE: "done; of commands that move the program: it is paused",
+    DONE: "done; of commands that move the program: it is paused, or the session stands in the past",
     FAILED: "an error; stderr says which, and what to do; of print and look: the expression raised",
     WRONG_USAGE: "the command line was not understood",
     ENDED: "the program has ended",
@@ -27,6 +27,7 @@ def code_of_answer(data: Any) -> int:
     return FAILED if isinstance(data, dict) and data.get("error") else DONE
 
 
-def code_for(status: str | None) -> int:
-    """Return the exit code that says what the program does."""
-    return BY_STATUS.get(status or "", DONE)
+def code_for(status: str | None, data: Any = None) -> int:
+    """Return the exit code that says what the program does; in the past it stands still, whatever it does now."""
+    is_past = isinstance(data, dict) and "past" in data
+    return DONE if is_past else BY_STATUS.get(status or "", DONE)

@@ -43,7 +43,9 @@ ABSENT = {
     "instruction_steps": Absence(
         "step by instructions", "Step by lines: only native programs have instructions to step by"
     ),
-    "reverse": Absence("go back", "Set a breakpoint earlier and {restart}; going back needs a native program and gdb"),
+    "reverse": Absence(
+        "go back", "Record a Python program, at launch or with {record}; a native one goes back with gdb"
+    ),
 }
 """Capabilities that not every debugger has."""
 

@@ -1,10 +1,11 @@
 """Native programs: memory, machine code, breakpoints on data, and going back."""
 
-from .operation import FRAME, Operation, delete, get, post
+from .operation import FRAME, STATE, Operation, delete, get, post
 from .scopes import READ, WRITE
-from .states import LIVE, ONLY_PAUSED
+from .states import LIVE, ONLY_PAUSED, STANDING
 
 TAG = "Native"
+GOING_BACK = ("THREAD_NOT_FOUND", "RECORDING_NOT_FOUND", "CALL_NOT_FOUND")
 
 OPERATIONS = (
     Operation("read_memory", "Read memory",
@@ -48,16 +49,32 @@ OPERATIONS = (
         "Whether the program is recorded, how much of it is there, and what is not.",
         by_session="recorder.describe", scopes=(READ,), answer="machine:Recording",
         routes=(get("record", "describeRecording"),)),
-    Operation("step_back", "Step back", "One line back in what was recorded. Waits unless told otherwise.",
-        by_session="execution.step_back", scopes=(WRITE,), states=ONLY_PAUSED, takes="machine_access:BackRequest",
+    Operation("step_back", "Step back",
+        """One line back in what was recorded: of a Python program, while it is paused or after its end, to the line
+        before in the same function if its lines were recorded, else to the call, return or exception before. The
+        session stands in the past then (`past`). Waits unless told otherwise.""",
+        by_session="going_back.step_back", scopes=(WRITE,), states=STANDING, takes="machine_access:BackRequest",
         may_be_empty=True, answer="stop_reports:StopReport", outcome="Went back, and where it is now",
-        errors=("THREAD_NOT_FOUND",),
-        tool="debug_step kind=back",
+        errors=GOING_BACK, command="ocdb back", tool="debug_step kind=back",
         routes=(post("step-back", "stepBack", query="queries:WaitQuery"),)),
     Operation("reverse_continue", "Continue backwards",
-        "Back to the breakpoint before, or to where the recording began. Waits unless told otherwise.",
-        by_session="execution.reverse_continue", scopes=(WRITE,), states=ONLY_PAUSED,
-        takes="machine_access:BackRequest", may_be_empty=True, answer="stop_reports:StopReport",
-        outcome="Went back, and where it is now", errors=("THREAD_NOT_FOUND",),
+        """Back to the breakpoint before, or to where the recording began; of a Python program with `name` to where
+        that variable or attribute was given or changed last. Waits unless told otherwise.""",
+        by_session="going_back.reverse_continue", scopes=(WRITE,), states=STANDING,
+        takes="machine_access:ReverseRequest", may_be_empty=True, answer="stop_reports:StopReport",
+        outcome="Went back, and where it is now", errors=GOING_BACK, command="ocdb reverse {name}",
         routes=(post("reverse-continue", "reverseContinue", query="queries:WaitQuery"),)),
+    Operation("goto_moment", "Go to a moment",
+        """Stand in the past of a recorded Python program: at a call (#12), at a line of it (#12:40), at its end
+        (#12:end), or at any moment by its number. Stack, locals and output are as they were then, as far as they were
+        recorded; the program itself stays where it is. Steps and continue move within the recording.""",
+        by_session="going_back.goto_moment", scopes=(WRITE,), states=STANDING, does="go to a moment",
+        takes="machine_access:GotoMomentRequest", answer="stop_reports:StopReport",
+        outcome="Where the session stands now", errors=GOING_BACK, command="ocdb goto {moment}",
+        routes=(post("goto", "gotoMoment"),)),
+    Operation("return_to_now", "Return to the present",
+        "Leave the past: the report is that of the program's last stop, or of its end.",
+        by_session="going_back.return_to_now", scopes=(WRITE,), takes="machine_access:NowRequest",
+        may_be_empty=True, answer="stop_reports:StopReport", outcome="Where the program is", errors=STATE,
+        command="ocdb now", routes=(post("now", "returnToNow"),)),
 )

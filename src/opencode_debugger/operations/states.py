@@ -18,3 +18,5 @@ LIVE = frozenset({State.RUNNING, State.PAUSED})
 ONLY_CREATED = frozenset({State.CREATED})
 ONLY_RUNNING = frozenset({State.RUNNING})
 ONLY_PAUSED = frozenset({State.PAUSED})
+STANDING = frozenset({State.PAUSED, State.TERMINATED})
+"""in which a recorded program can be gone back in: it does not move"""

@@ -54,6 +54,8 @@ from .log.program_input import ProgramInput
 from .log.timeline import TimelineWords
 from .log.timeline_pages import TimelinePages
 from .log.timestamps import timestamp
+from .recording.going_back import GoingBack
+from .recording.past_report import PastReporter
 from .recording.recorded_run import RecordedRun
 from .session_settings import Config, apply_changes, export_config, export_launch, relative_to
 from .shared_control.command_notes import CommandNotes
@@ -118,6 +120,10 @@ class Session:
         self.editor_hints = EditorHints(self.debuggee, self.source_and_modules, limits.evaluate_timeout_seconds)
         self.memory = Memory(self.debuggee)
         self.data_breakpoints = DataBreakpoints(self.debuggee)
+        self.going_back = GoingBack(
+            self.debuggee, self.execution, self.recorded_run, self.source_and_modules,
+            PastReporter(self.debuggee, self.watches, self.id, limits.stop_budget_chars), self.watches,
+        )
         self._methods: dict[str, Callable[..., Any]] = {}
 
     def _make_adapter(self, name: str) -> Debugger:
@@ -131,13 +137,14 @@ class Session:
         return find_record(name).make(setup)
 
     def method_of(self, operation: str) -> Callable[..., Any]:
-        """Return what carries an operation out, by the name under which relay and doors know it."""
+        """Return what carries an operation out, by the name under which relay and doors know it: in the present, or in
+        the past if the session stands there."""
+        declared = OPERATIONS.get(operation)
+        if declared is None or not declared.by_session:
+            raise RelayError("INVALID_REQUEST", f"There is no operation {operation[:100]!r}")
         if operation not in self._methods:
-            declared = OPERATIONS.get(operation)
-            if declared is None or not declared.by_session:
-                raise RelayError("INVALID_REQUEST", f"There is no operation {operation[:100]!r}")
             self._methods[operation] = attrgetter(declared.by_session)(self)
-        return self._methods[operation]
+        return self.going_back.method_in_past(declared) or self._methods[operation]
 
     async def perform(self, operation: str, *given: Any, **params: Any) -> Any:
         """Carry an operation out for a client of this process, and note it."""
@@ -170,7 +177,7 @@ class Session:
             expires_at=timestamp(time.time() + self.lifetime.seconds_left()), warning=self.lifetime.warning(),
             config=self._describe_config(), attached=self.starting.attached, debugger=debugger,
             breakpoint_count=len(self.debuggee.breakpoints), children=self.relatives.describe_children(),
-            output_session_id=unless_none(self.relatives.output_session_id()),
+            output_session_id=unless_none(self.relatives.output_session_id()), past=self.going_back.describe(),
         )
 
     def _summary_fields(self) -> dict[str, Any]:
@@ -271,7 +278,7 @@ class Session:
             location=stop.location if stop else None, stopped_threads=self.threads.stopped_threads(rows),
             all_threads=None if is_busy else short_rows(rows) if self.state in LIVE else [],
             exit_code=end.exit_code, signal=end.signal, exception=stop.to_exception() if stop else None,
-            slow_code=self._describe_slow_code() or UNSET,
+            slow_code=self._describe_slow_code() or UNSET, past=self.going_back.describe(),
             warning=self.lifetime.warning(), message=(explain_halt(self.adapter) if is_busy else None) or UNSET,
         )
 

@@ -9,6 +9,7 @@ from ..answers.server import Configuration, ConfigurationChanged, Process, Proce
 from ..answers.sessions import (
     Detached,
     Parted,
+    PastMoment,
     Session,
     SessionCreated,
     SessionDeleted,
@@ -17,7 +18,7 @@ from ..answers.sessions import (
     SessionStatus,
     Terminated,
 )
-from ..answers.shape import Paged
+from ..answers.shape import Maybe, Paged
 from .stacks import location_words
 from .stop_reports import end_words
 from .view import View, join_lines, known, shorten
@@ -62,6 +63,7 @@ def render_session(answer: Session, view: View) -> str:
     waits = answer.waiting_for_input
     return join_lines(
         f"{answer.session_id} {answer.status}{ended or why}{location_words(answer.current_location, view)}",
+        past_line(answer.past),
         f"waits for input after {waits.prompt!r}" if waits else "",
         f"{answer.exception.type}: {answer.exception.message}" if answer.exception else "",
         f"program: {view.path(ran)}{_arguments(known(program.args) if program else None)}" if ran else "",
@@ -72,6 +74,12 @@ def render_session(answer: Session, view: View) -> str:
         *(f"warning: {text}" for text in [*(known(answer.warnings) or ()), answer.warning] if text),
         f"expires: {answer.expires_at}",
     )
+
+
+def past_line(past: Maybe[PastMoment]) -> str:
+    """Tell at which moment of the past the session stands, if it does."""
+    there = known(past)
+    return f"stands in the past: #{there.moment} of recording {there.recording}, line {there.line}" if there else ""
 
 
 def _arguments(args: list[str] | None) -> str:
@@ -89,6 +97,7 @@ def render_status(answer: SessionStatus, view: View) -> str:
     running = [each for each in answer.all_threads or () if each.status == "running"]
     return join_lines(
         f"{answer.session_id} {answer.status}{reason}{location_words(known(answer.location), view)}",
+        past_line(answer.past),
         f"prompt: {prompt}" if prompt else "",
         f"{exception.type}: {exception.message}" if exception else "",
         *threads,

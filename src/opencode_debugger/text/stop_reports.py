@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ..answers.inspection import Variable, WatchValue
-from ..answers.sessions import ExceptionInfo
+from ..answers.sessions import ExceptionInfo, PastMoment
 from ..answers.stop_reports import (
     Attached,
     InputSent,
@@ -110,6 +110,10 @@ def _is_far(report: StopReport) -> bool:
     return isinstance(report, (Stepped, SteppedUntil)) and (known(report.steps) or 1) > 1
 
 
+def past_words(past: PastMoment, status: str) -> str:
+    return f"in the past, #{past.moment} of call #{past.call} ({status} now)"
+
+
 class _StopText(msgspec.Struct):
     report: StopReport
     view: View
@@ -136,11 +140,12 @@ class _StopText(msgspec.Struct):
     def _head(self) -> str:
         report = self.report
         who = f"{report.session_id} " if known(report.session_id) else ""
-        return f"{who}{report.status}{self._reason()}{self._place()}"
+        past = known(report.past)
+        return f"{who}{past_words(past, report.status) if past else report.status}{self._reason()}{self._place()}"
 
     def _reason(self) -> str:
         report = self.report
-        if report.status in _ENDED:
+        if report.status in _ENDED and known(report.past) is None:
             return ": " + end_words(known(report.reason), known(report.exit_code), known(report.signal))
         if waiting := known(report.waiting_for_input):
             return f": waits for input{f' after {waiting.prompt[-PROMPT_WIDTH:]!r}' if waiting.prompt else ''}"

@@ -15,7 +15,7 @@ from relays import Relay, Session, line_of, pythons, refusal
 
 from opencode_debugger.errors import RelayError
 from opencode_debugger.session.recording.recorded_run import RecordedRun
-from opencode_debugger.session.recording.value_filter import ValueFilter
+from opencode_debugger.session.recording.value_filter import RecordedExpression, read_condition
 from opencode_debugger.text.view import View
 
 SHOP = """
@@ -159,7 +159,7 @@ VALUES = {
 
 @pytest.mark.parametrize("condition, is_true", CONDITIONS)
 def test_conditions_compare_recorded_values(condition: str, is_true: bool) -> None:
-    assert ValueFilter(condition).holds(VALUES) is is_true
+    assert RecordedExpression(condition).holds(VALUES) is is_true
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_conditions_compare_recorded_values(condition: str, is_true: bool) -> No
 )
 def test_a_condition_is_no_code(condition: str) -> None:
     with pytest.raises(RelayError) as refused:
-        ValueFilter(condition)
+        read_condition(condition)
     assert refused.value.code == "INVALID_PARAMETER"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ...debuggers.shapes import Frames
 from ...errors import RelayError
 from ...session.inspection.threads_and_tasks import thread_runs_error
-from ...session.lifecycle.debuggee import Debuggee
+from ...session.session import Session
 
 MOST = 50_000
 """Handles that are kept; a client that asks for ever at one stop loses the oldest."""
@@ -46,20 +46,27 @@ class ValuePlace:
 
 
 class ClientReferences:
-    def __init__(self, debuggee: Debuggee) -> None:
-        self._debuggee = debuggee
+    def __init__(self, session: Session) -> None:
+        self._debuggee = session.debuggee
+        self._going_back = session.going_back
         self._numbers = itertools.count(1)
         self._kept: dict[int, FramePlace | ValuePlace] = {}
         self._known: dict[tuple[int | str, ...], int] = {}
-        self._changes = -1
+        self._changes = (-1, -1)
 
     def of_frame(self, thread_id: int, index: int) -> int:
-        place = FramePlace(thread_id, index, self._debuggee.stacks.get(thread_id))
-        return self._new_number((thread_id, index), place)
+        return self._new_number((thread_id, index), FramePlace(thread_id, index, self._stack(thread_id)))
+
+    def _stack(self, thread_id: int) -> Frames | None:
+        """Return the frames that a thread has now, or at the moment of the past at which the session stands."""
+        past = self._going_back.stop
+        if past is None:
+            return self._debuggee.stacks.get(thread_id)
+        return past.rows if past.thread_id == thread_id else None
 
     def code_address(self, thread_id: int, index: int) -> str | None:
         """Return where the code of a native program's frame is."""
-        frames = self._debuggee.stacks.get(thread_id) or []
+        frames = self._stack(thread_id) or []
         found: str | None = frames[index].get("address") if index < len(frames) else None
         return found
 
@@ -82,8 +89,9 @@ class ClientReferences:
 
     def _forget_old(self) -> None:
         """Forget what the thread has left, and the oldest of too many."""
-        if self._changes != self._debuggee.change_count:
-            self._changes = self._debuggee.change_count
+        changes = self._debuggee.change_count, self._going_back.moves
+        if self._changes != changes:
+            self._changes = changes
             self._kept = {number: what for number, what in self._kept.items() if self._is_good(what)}
         elif len(self._kept) > MOST:
             self._kept = dict(list(self._kept.items())[MOST // 2 :])
@@ -93,13 +101,13 @@ class ClientReferences:
 
     def _is_good(self, what: FramePlace | ValuePlace) -> bool:
         place = what.place if isinstance(what, ValuePlace) else what
-        return place.frames is not None and self._debuggee.is_at(place.thread_id, place.frames)
+        return place.frames is not None and self._stack(place.thread_id) is place.frames
 
     def frame_place(self, number: int | None) -> FramePlace:
         """Return a frame by its number; without one, the top frame of the thread that is looked at."""
         if number is None:
-            stop = self._debuggee.require_stop("evaluate")
-            return FramePlace(stop.thread_id, 0, self._debuggee.stacks.get(stop.thread_id))
+            stop = self._going_back.stop or self._debuggee.require_stop("evaluate")
+            return FramePlace(stop.thread_id, 0, self._stack(stop.thread_id))
         found = self._kept.get(number)
         if isinstance(found, FramePlace) and found.frames is None:
             raise thread_runs_error(found.thread_id)

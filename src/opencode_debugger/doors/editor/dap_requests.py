@@ -47,7 +47,6 @@ SUPPORTED_IF_OFFERED = {
     "supportsWriteMemoryRequest": "write_memory",
     "supportsDisassembleRequest": "disassembly",
     "supportsDataBreakpoints": "data_breakpoints",
-    "supportsStepBack": "reverse",
     "supportsSteppingGranularity": "instruction_steps",
 }
 """What a client may use, by the capability of the debugger that it needs."""
@@ -74,6 +73,7 @@ async def initialize(door: EditorDoor, wish: sent.Initialize) -> Body:
     offered = door.session.adapter.capabilities
     return {
         **dict.fromkeys(SUPPORTED, True), **{name: needed in offered for name, needed in SUPPORTED_IF_OFFERED.items()},
+        "supportsStepBack": "reverse" in offered or door.session.going_back.is_possible,
         "supportsRestartRequest": not door.session.starting.attached,
         "exceptionBreakpointFilters": OFFERED_FILTERS if "exception_classes" in offered else [],
     }
@@ -90,7 +90,7 @@ async def launch(door: EditorDoor, wish: sent.Arguments) -> Body:
 
 
 async def threads(door: EditorDoor, wish: sent.Arguments) -> Body:
-    if door.session.state not in LIVE:
+    if door.session.state not in LIVE and door.session.going_back.stop is None:
         return {"threads": []}
     rows = (await door.call("threads"))["threads"]
     return {"threads": [{"id": row["id"], "name": row["name"]} for row in rows]}

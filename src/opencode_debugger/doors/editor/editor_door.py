@@ -35,7 +35,7 @@ class EditorDoor:
         self.client_name = ""
         """as it introduces itself"""
         self.places = ClientPlaces()
-        self.handles = ClientReferences(session.debuggee)
+        self.handles = ClientReferences(session)
         self._wire = EditorWire(reader, writer)
         self._events = EditorEvents(session, shared, self.places, self._wire, self)
         self.watched: dict[str, str] = {}

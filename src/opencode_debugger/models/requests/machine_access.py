@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 
 from ..fields import THREAD, Expression, Identifier, optional, preset, problem, without_nul
-from .base import RequestModel, WaitOptions
+from .base import BudgetOption, FieldsOption, RequestModel, WaitOptions
 from .program import RecordingOptions
 from .queries import Integer, QueryModel, Whole
 
@@ -73,6 +73,29 @@ class DataBreakpointRequest(RequestModel, json_schema_extra={"examples": [{"expr
 
 class BackRequest(WaitOptions, json_schema_extra={"examples": [{"wait": 30}]}):
     thread_id: Identifier | None = optional("Thread to go back; the stopped thread if left out.")
+
+
+class ReverseRequest(BackRequest, json_schema_extra={"examples": [{"name": "amount"}]}):
+    name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(without_nul)] | None = optional(
+        "Of a recorded Python program: back to the last change of this variable or attribute, such as amount, "
+        "self.total or .total (of any object).")
+
+
+class ReportWish(RequestModel):
+    fields: FieldsOption = None
+    budget: BudgetOption = None
+
+
+class NowRequest(ReportWish, json_schema_extra={"examples": [{}]}):
+    pass
+
+
+class GotoMomentRequest(ReportWish, json_schema_extra={"examples": [{"moment": "#12"}]}):
+    moment: Annotated[str, Field(min_length=1, max_length=40), AfterValidator(without_nul)] = Field(description=(
+        "#12 for call 12, or any moment with that number; #12:40 for the first time that call 12 comes to line 40; "
+        "#12:end for its end."))
+    recording: Annotated[str, Field(max_length=100), AfterValidator(without_nul)] | None = optional(
+        "Which recording, as answers name it; the one in which the session stands, or the last, if left out.")
 
 
 class RecordRequest(RecordingOptions, json_schema_extra={"examples": [{"enabled": True}]}):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,6 +23,9 @@ from ..lifecycle.debuggee import Debuggee
 from ..lifecycle.starting import Starting
 from ..session_settings import Config
 from . import paused_program
+
+if TYPE_CHECKING:
+    from ...debuggers.rows import FrameRow
 
 MOST_LINES = 1000
 LONGEST_LINE = 1000
@@ -79,6 +83,14 @@ class SourceAndModules:
         if answer["lines"] is None:
             raise _no_source(path or frame["name"])
         return FoundSource(path or None, answer["origin"], answer["lines"], *place)
+
+    def frame_page(self, frame: FrameRow, frame_id: int, start_line: int | None, end_line: int | None) -> Source:
+        """Return the source of a frame whose file can be read here."""
+        path = frame_path(frame) or ""
+        if _why_unreadable(path) is not None:
+            raise _no_source(path or frame["name"])
+        place = (frame["line"], frame_id, frame["name"])
+        return _source_page(FoundSource(path, "file", source_files.read_lines(path), *place), start_line, end_line)
 
     async def _path_source(self, given: str) -> FoundSource:
         stop = self._debuggee.stop

@@ -143,6 +143,11 @@ class Watches:
                     raise  # else another client has resumed it: they have no values now
         return WatchList(watches=shown, total=len(shown), session_status=str(self._debuggee.state))
 
+    def list_with(self, evaluate: Callable[[str], WatchRow]) -> WatchList:
+        """List them with the values that somebody else finds."""
+        shown = [watch.with_value(evaluate(watch.expression)) for watch in self._watches.values()]
+        return WatchList(watches=shown, total=len(shown), session_status=str(self._debuggee.state))
+
     async def _evaluate_watches(
         self, watches: list[Watch], frame_id: int | None, thread_id: int | None
     ) -> list[WatchValue]:

@@ -214,6 +214,16 @@ class EventLog:
             at -= 1
         return LogPage(found[::-1], (end,), has_more=False, dropped=0, cleared=0)
 
+    def output_until(self, moment: float, count: int) -> list[Entry]:
+        """Return the last entries that had come by a time."""
+        at = self._output.end
+        found: list[Entry] = []
+        while len(found) < count and (before := self._output.entry_before(at)) is not None:
+            if before.time <= moment:
+                found.append(before)
+            at -= 1
+        return found[::-1]
+
     def read_output(self, cursor: str | None, limit: int, category: str | None, room: int = PAGE_CHARACTERS) -> LogPage:
         (position,) = _decode_cursor(cursor, (self._output.end,))
         cleared = max(0, self._output.cleared - position)

@@ -27,6 +27,8 @@ ABOUT_CALLS = ("result", "error", "duration_ms", "thread", "call")
 """names that conditions know of every call, besides its arguments"""
 LINE, LAST_LINE, NO_MORE_LINES = "L", "E", "O"
 """kinds of steps"""
+LINES = (LINE, NO_MORE_LINES)
+STEPS = (LINE, LAST_LINE, NO_MORE_LINES)
 
 
 class Function(NamedTuple):
@@ -135,12 +137,17 @@ class RecordedCalls:
     starts: array[float] = field(default_factory=lambda: array("d"))
     ends: array[float] = field(default_factory=lambda: array("d"))
     hows: array[int] = field(default_factory=lambda: array("b"))
+    lane_ids: array[int] = field(default_factory=lambda: array("l"))
+    lasts: array[int] = field(default_factory=lambda: array("q"))
+    """numbers of their ends, 0 while they run"""
     catching: list[int] = field(default_factory=list)
     """positions of calls that have handled an exception"""
     waited: dict[int, float] = field(default_factory=dict)
     """seconds that calls were suspended, by position"""
     step_calls: array[int] = field(default_factory=lambda: array("q"))
     """the number of the call of each step"""
+    step_numbers: array[int] = field(default_factory=lambda: array("q"))
+    """the number of each step that is a line, 0 of others"""
     totals: dict[str, int] = field(default_factory=dict)
     damage: str | None = None
     """why the rest cannot be read"""
@@ -176,8 +183,8 @@ class RecordedCalls:
         self._first_open = len(self.numbers)
         self._add_calls(list(self._open.values()))
         if has_news:
-            self.__dict__.pop("tree", None)
-            self.__dict__.pop("positions", None)
+            for name in ("tree", "positions", "steps_by_call"):
+                self.__dict__.pop(name, None)
         return has_news
 
     def _take_names(self, kind: str, found: Any) -> None:
@@ -198,6 +205,7 @@ class RecordedCalls:
         self._places.append(place)
         self._add_calls(chunk.calls)
         self.step_calls.extend(step[2] for step in chunk.steps)
+        self.step_numbers.extend(step[1] if step[0] in LINES else 0 for step in chunk.steps)
         self.totals = chunk.about
         for number in self._open.keys() & {row[0] for row in chunk.calls}:
             del self._open[number]
@@ -207,7 +215,7 @@ class RecordedCalls:
         if not rows:
             return
         before = len(self.numbers)
-        numbers, functions, callers, offsets, _, starts, _, _, ends, hows, _, extras = zip(*rows, strict=True)
+        numbers, functions, callers, offsets, lanes, starts, _, lasts, ends, hows, _, extras = zip(*rows, strict=True)
         self.numbers.extend(numbers)
         self.function_ids.extend(functions)
         self.callers.extend(callers)
@@ -215,6 +223,8 @@ class RecordedCalls:
         self.starts.extend(starts)
         self.ends.extend(ends)
         self.hows.extend(hows)
+        self.lane_ids.extend(lanes)
+        self.lasts.extend(lasts)
         for position, extra in enumerate(extras, before):
             if extra:
                 if "caught" in extra:
@@ -225,7 +235,10 @@ class RecordedCalls:
     def _drop_open(self) -> None:
         """Take calls that were open out of the columns: they are told of again, or have ended."""
         end = self._first_open
-        for column in (self.numbers, self.function_ids, self.callers, self.offsets, self.starts, self.ends, self.hows):
+        for column in (
+            self.numbers, self.function_ids, self.callers, self.offsets, self.starts, self.ends, self.hows,
+            self.lane_ids, self.lasts,
+        ):
             del column[end:]
         self.catching = [position for position in self.catching if position < end]
         self.waited = {position: seconds for position, seconds in self.waited.items() if position < end}
@@ -287,16 +300,22 @@ class RecordedCalls:
     def lane_name(self, lane: int) -> str:
         return self.lanes.get(lane, "?")
 
+    @cached_property
+    def steps_by_call(self) -> dict[int, list[int]]:
+        """Positions of the steps of each call whose lines are recorded, by its number."""
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for position, call in enumerate(self.step_calls):
+            found[call].append(position)
+        return dict(found)
+
+    def step_at(self, position: int) -> Step:
+        chunk = bisect_right(self._first_steps, position) - 1
+        return Step(*self._chunk(chunk).steps[position - self._first_steps[chunk]])
+
     def steps_of(self, number: int) -> list[Step]:
         """Return the lines that a call took, in order."""
-        found = []
-        for position, call in enumerate(self.step_calls):
-            if call == number:
-                chunk = bisect_right(self._first_steps, position) - 1
-                step = Step(*self._chunk(chunk).steps[position - self._first_steps[chunk]])
-                if step.kind in (LINE, LAST_LINE, NO_MORE_LINES):
-                    found.append(step)
-        return sorted(found, key=lambda step: step.number)
+        found = [self.step_at(position) for position in self.steps_by_call.get(number, ())]
+        return sorted((step for step in found if step.kind in STEPS), key=lambda step: step.number)
 
     def all_steps(self) -> Iterator[Step]:
         """Return the lines that every call took, as they were written."""

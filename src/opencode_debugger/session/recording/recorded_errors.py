@@ -88,6 +88,13 @@ def _came_from_within(calls: RecordedCalls, position: int) -> bool:
     return any(_is_same(calls.call_at(each).value, calls.call_at(position).value) for each in inner)
 
 
+def innermost_of(calls: RecordedCalls, position: int) -> Call:
+    """Return the call that raised the exception that has left a call."""
+    while _came_from_within(calls, position):
+        position = calls.tree.children[position][-1]
+    return calls.call_at(position)
+
+
 def _was_raised_within(calls: RecordedCalls, position: int, error: Recorded) -> bool:
     inner = [each for each in calls.tree.children.get(position, ()) if calls.hows[each] == RAISED]
     return any(_is_same(calls.call_at(each).value, error) for each in inner)

@@ -24,7 +24,7 @@ from .recorded_errors import error_groups, group_row
 from .recorded_values import Recorded, error_text, value_text
 from .recording_file import Damaged, RecordingFolder
 from .time_spent import milliseconds, slow_row, time_by_function
-from .value_filter import ValueFilter
+from .value_filter import RecordedExpression, read_condition
 from .value_origin import Wanted, changes_of_name, sighting_row, sightings_of_value, way_to
 
 if TYPE_CHECKING:
@@ -63,14 +63,14 @@ class RecordedRun:
             rows = FoldedTree(calls, self._view, budget, depth).rows(roots)
             return answers.CallTrace(**_facts(calls), rows=rows)
 
-        return await self._ask(recording, answer)
+        return await self.ask(recording, answer)
 
     async def calls(
         self, function: str, where: str | None = None, order: str = "time", offset: int = 0, limit: int = 100,
         recording: str | None = None, budget: int = 4000,
     ) -> answers.CallTable:
         """Return the calls of a function that fulfil a condition."""
-        condition = ValueFilter(where) if where else None
+        condition = read_condition(where) if where else None
 
         def answer(calls: RecordedCalls) -> answers.CallTable:
             functions = find_functions(calls, function)
@@ -87,7 +87,7 @@ class RecordedRun:
                 has_more=offset + len(rows) < len(found),
             )
 
-        return await self._ask(recording, answer)
+        return await self.ask(recording, answer)
 
     async def errors(
         self, unhandled: bool = False, recording: str | None = None, budget: int = 4000
@@ -100,7 +100,7 @@ class RecordedRun:
                 lambda row: sum(len(line) + 1 for line in error_lines(row, self._view)))
             return answers.ErrorList(**_facts(calls), errors=rows, total=len(groups))
 
-        return await self._ask(recording, answer)
+        return await self.ask(recording, answer)
 
     async def slow(self, recording: str | None = None, limit: int = 15, budget: int = 4000) -> answers.SlowList:
         """Return the functions with the most time of their own."""
@@ -113,7 +113,7 @@ class RecordedRun:
             span = max(max(calls.ends), max(calls.starts)) - min(calls.starts)
             return answers.SlowList(**_facts(calls), span_ms=milliseconds(span), functions=rows, total=len(spent))
 
-        return await self._ask(recording, answer)
+        return await self.ask(recording, answer)
 
     async def life(self, call_id: int, recording: str | None = None, budget: int = 4000) -> answers.CallLife:
         """Return one call: the lines that it took, what each changed and called."""
@@ -131,7 +131,7 @@ class RecordedRun:
                 locals=named_values((name, value) for name, value in call.locals if name not in RECEIVERS),
             )
 
-        return await self._ask(recording, answer)
+        return await self.ask(recording, answer)
 
     async def origin(self, value: str, recording: str | None = None, budget: int = 4000) -> answers.ValueOrigin:
         """Return where a value was seen first, or by whom what has a name was changed."""
@@ -150,9 +150,9 @@ class RecordedRun:
                 places=len(sites), sightings=rows, way=way_to(calls, rows[0].call.call) if rows else [],
             )
 
-        return await self._ask(recording, answer)
+        return await self.ask(recording, answer)
 
-    async def _ask(self, recording: str | None, answer: Callable[[RecordedCalls], T]) -> T:
+    async def ask(self, recording: str | None, answer: Callable[[RecordedCalls], T]) -> T:
         """Return the answer to a question; it is looked for aside, for a large recording takes a second."""
         if self._adapter.recording.folders():
             await self._adapter.recording.flush()
@@ -257,7 +257,7 @@ def outermost(calls: RecordedCalls, ids: set[int]) -> list[int]:
     return [each for each in beginning if not is_within(each)]
 
 
-def matching_positions(calls: RecordedCalls, ids: set[int], condition: ValueFilter) -> list[int]:
+def matching_positions(calls: RecordedCalls, ids: set[int], condition: RecordedExpression) -> list[int]:
     """Return the calls of functions that fulfil a condition, in the order in which they began."""
     getters = {id: _value_getters(calls, calls.functions[id], condition.names) for id in ids}
     found = [
@@ -286,7 +286,7 @@ def _argument_getter(place: int) -> Getter:
     return lambda row: row[6][place] if place < len(row[6]) else None
 
 
-def check_names(condition: ValueFilter, functions: list[Function], where: str) -> None:
+def check_names(condition: RecordedExpression, functions: list[Function], where: str) -> None:
     known = {*ABOUT_CALLS, *(name for each in functions for name in each.arguments)}
     if unknown := sorted(condition.names - known):
         message = f"The condition asks for {', '.join(unknown)}, which no call has"

@@ -1,4 +1,4 @@
-"""Conditions on recorded values: a small language of comparisons, which runs no code."""
+"""Expressions and conditions on recorded values: a small language of comparisons, which runs no code."""
 
 from __future__ import annotations
 
@@ -45,8 +45,12 @@ UNANSWERABLE = (KeyError, StopIteration, TypeError, ValueError, ZeroDivisionErro
 """what a condition may raise that says nothing about these values"""
 
 
-class ValueFilter:
-    """A condition that was read, and finds out for which values it is true."""
+class Unreadable(ValueError):
+    """An expression that is not of this language, told in words."""
+
+
+class RecordedExpression:
+    """An expression that was read, and finds its value among recorded ones."""
 
     def __init__(self, text: str) -> None:
         self.names: set[str] = set()
@@ -57,14 +61,16 @@ class ValueFilter:
             self._evaluate = self._read(ast.parse(text.strip(), mode="eval").body)
         except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deeply"
-            raise invalid_parameter("where", text, f"The condition cannot be read: {reason}", EXAMPLE) from None
+            raise Unreadable(reason) from None
+
+    def value(self, names: Names) -> Recorded:
+        """Return its value; raise one of UNANSWERABLE if what it asks for was not kept."""
+        found = self._evaluate(names)
+        return ("L", len(found), list(found)) if isinstance(found, Choices) else found
 
     def holds(self, names: Names) -> bool:
         """Tell whether it is true; what cannot be compared is not."""
-        try:
-            return bool(_plain(self._evaluate(names)))
-        except UNANSWERABLE:
-            return False
+        return _is_true(self._evaluate, names)
 
     def _read(self, node: ast.expr) -> Evaluate:
         match node:
@@ -132,3 +138,11 @@ def _number(value: Any) -> Any:
     if not isinstance(value, (int, float)) or abs(value) > LARGEST:
         raise TooLarge
     return value
+
+
+def read_condition(text: str) -> RecordedExpression:
+    """Read the condition of a question."""
+    try:
+        return RecordedExpression(text)
+    except Unreadable as error:
+        raise invalid_parameter("where", text, f"The condition cannot be read: {error}", EXAMPLE) from None

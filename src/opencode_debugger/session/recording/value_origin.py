@@ -113,9 +113,14 @@ def _in_calls(calls: RecordedCalls, wanted: Recorded) -> Iterator[Seen]:
 
 def changes_of_name(calls: RecordedCalls, name: str) -> list[Site]:
     """Return where what has a name was given, or came to have another value; of an attribute, for each object."""
+    return sites_of(calls, changes_in_order(calls, name))
+
+
+def changes_in_order(calls: RecordedCalls, name: str) -> list[Seen]:
+    """Return each of them, in the order in which they happened."""
     owner, dot, attribute = name.rpartition(".")
     found = sorted(_named(calls, owner, attribute, bool(dot)), key=_moment)
-    return sites_of(calls, _only_changes(found) if dot else found)
+    return list(_only_changes(found)) if dot else found
 
 
 def _only_changes(found: list[Seen]) -> Iterator[Seen]:
