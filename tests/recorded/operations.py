@@ -21,6 +21,7 @@ def needs_paused() -> list[Request]:
         ("POST", "/run-to", {"line": 1}),
         ("POST", "/step-back", None),
         ("POST", "/reverse-continue", None),
+        ("POST", "/goto", {"moment": "#1"}),
         ("GET", "/memory?address=x", None),
         ("POST", "/memory", {"address": "x", "bytes": "00"}),
         ("GET", "/disassembly", None),
