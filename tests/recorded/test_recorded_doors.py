@@ -97,6 +97,8 @@ def test_websocket_of_a_program(stage: Stage, script: Path) -> None:
         for action in ("read_memory", "write_memory", "disassemble", "record", "recording", "step_back"):
             ws.asks(action, **ACTIONS.get(action, {}))
         ws.asks("reverse_continue")
+        ws.asks("goto_moment", moment="#1")
+        ws.asks("return_to_now", fields="location")
         ws.asks("set_data_breakpoint", expression="total")
         ws.asks("pause")
         ws.asks("restart", wait=60, fields="location")
@@ -164,10 +166,12 @@ ACTIONS_WITHOUT_PARAMETERS = [
     "slow",
     "step_back",
     "reverse_continue",
+    "return_to_now",
 ]
 ACTIONS = {
     "calls": {"function": "add", "where": "total > 1"},
     "life": {"call_id": 3},
+    "goto_moment": {"moment": "#1"},
     "origin": {"value": "total"},
     "record": {"enabled": False},
     "launch": {"script": "absent.py"},

@@ -44,7 +44,7 @@ ABSENT = {
         "step by instructions", "Step by lines: only native programs have instructions to step by"
     ),
     "reverse": Absence(
-        "go back", "Record a Python program, at launch or with {record}; a native one goes back with gdb"
+        "go back", "A Python program is gone back in if it was launched with `record`, a native one with gdb"
     ),
 }
 """Capabilities that not every debugger has."""

@@ -145,6 +145,6 @@ def test_an_editor_steps_back_in_a_paused_program_and_returns(
 
 def test_without_a_recording_there_is_no_past(session: Session, program: Callable[..., Path]) -> None:
     session.launch(program("print('here')"), wait=30)
-    assert "Record" in refusal(400, "NOT_SUPPORTED", session.post, "/step-back").details["suggestion"]
+    assert "`record`" in refusal(400, "NOT_SUPPORTED", session.post, "/step-back").details["suggestion"]
     refusal(404, "RECORDING_NOT_FOUND", session.post, "/goto", {"moment": "#1"})
     assert session.post("/now")["status"] == "terminated"
