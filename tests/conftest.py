@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import breadth
+import hypothesis
 import pytest
 from native import build
 from places import ROOT
@@ -28,6 +29,12 @@ os.environ.pop("VIRTUAL_ENV", None)
 # A run in the background of a shell has it ignored, and so would have all that is started here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+# On a busy machine a draw may take seconds: whatever is said of its speed says nothing of the code.
+hypothesis.settings.register_profile(
+    "any-speed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any-speed")
 
 LONG_FILES = Path(__file__).with_name("long.txt").read_text(encoding="utf-8").split()
 """What takes long is begun first, so that at the end no worker is left alone with it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,3 +31,12 @@ def test_a_recorded_program_is_asked_from_a_shell(ocdb: Ocdb, program: Callable[
     assert "nothing recorded handled it" in ocdb("errors")
     assert "price_of" in ocdb("slow")
     assert "price_of" in ocdb("trace", "--of", "price_of")
+    session = told.split()[0]
+    assert "no difference in 5 calls" in ocdb("diff", session)
+    file = path.with_name("run.ocrec")
+    assert "opens it" in ocdb("export", str(file))
+    chrome = path.with_name("run.json")
+    ocdb("export", str(chrome))
+    assert "traceEvents" in json.loads(chrome.read_text())
+    assert "5 calls" in ocdb("open", str(file)) and "price_of" in ocdb("slow")
+    assert "no difference in 5 calls" in ocdb("diff", str(file), str(file))

@@ -154,6 +154,7 @@ PROCESS_KEYS = {"pid", "ppid", "systemProcessId"}
 PORT_KEYS = {"port", "debugpy_port"}
 LAST_WELL_KNOWN = 1023
 USER_KEYS = {"user"}
+RECORDING_KEYS = {"recording", "other", "suggestion"}
 RECORDING_NAME = re.compile(r"\b\d+-\d+\b")
 """A recording is called after its process."""
 SECRET_KEYS = {"token", "wheel_id"}
@@ -217,8 +218,8 @@ class Comparable:
             return "<user>"
         if key in CURSOR_KEYS and text != "nonsense":
             return self._placed("cursor", text)
-        if key == "recording":
-            return RECORDING_NAME.sub("<recording>", text)
+        if key in RECORDING_KEYS:
+            text = RECORDING_NAME.sub("<recording>", text)
         if key in VERSION_KEYS and VERSION.fullmatch(text):
             return "<version>"
         for path, name in self._places:

@@ -173,6 +173,7 @@ ACTIONS = {
     "life": {"call_id": 3},
     "goto_moment": {"moment": "#1"},
     "origin": {"value": "total"},
+    "diff": {"other": "1-1"},
     "record": {"enabled": False},
     "launch": {"script": "absent.py"},
     "attach": {"pid": 999_999_999},

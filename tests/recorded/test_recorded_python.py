@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from clients import Stage
+from clients import RestSession, Stage
 from operations import ask_each, needs_life, needs_paused, only_before
 
 PROGRAM = """
@@ -183,6 +183,20 @@ print(total(read(["1", "2", "x", "4"])))
 """
 
 
+def record_export(session: RestSession, file: Path) -> None:
+    """Record how a recording is exported and opened; what the file has is told by other tests."""
+    rest, path = session.rest, f"/api/v1/sessions/{session.id}/recording/export"
+    answer = rest.http.get(path)
+    headers = {name: answer.headers[name] for name in ("content-type", "content-disposition")}
+    rest.recording.add(f"GET {path}", status=answer.status_code, answer_headers=headers)
+    session.get("/recording/export", recording="1-1")
+    session.get("/recording/export", format="odd")
+    rest.post("/recordings/open", {"path": str(file)})
+    file.write_bytes(answer.content)
+    opened = rest.post("/recordings/open", {"path": str(file)})
+    rest.delete(f"/sessions/{opened['session_id']}")
+
+
 def test_recorded_run(stage: Stage) -> None:
     with stage.session() as session:
         session.get("/recording/trace")
@@ -215,3 +229,6 @@ def test_recorded_run(stage: Stage) -> None:
         session.post("/evaluate", {"expression": "print(1)"})
         session.get("/status")
         session.post("/now", {"fields": ["location"]})
+        session.get("/recording/diff", other=session.id)
+        session.get("/recording/diff", other="1-1")
+        record_export(session, stage.write("exported.ocrec", ""))

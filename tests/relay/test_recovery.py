@@ -125,7 +125,7 @@ def test_three_sessions_outlive_a_killed_relay(own: Callable[..., Relay], progra
     with Api(relay.base_url) as api:
         at_breakpoint, after_step, loop = api.session(name="first"), api.session(), api.session()
         at_breakpoint.break_at(path, "body", condition="item > 1")
-        at_breakpoint.launch(path)
+        at_breakpoint.launch(path, record=True)
         after_step.break_at(path, "body")
         after_step.break_at(path, "print", enabled=False)
         after_step.launch(path)
@@ -158,11 +158,13 @@ def test_three_sessions_outlive_a_killed_relay(own: Callable[..., Relay], progra
             text = "".join(entry["output"] for entry in both)
             assert session.output(None).startswith(text)
         assert first.evaluate("total + item")["result"] == "3"
+        assert first.get("/recording/calls", function="work")["calls"][0]["outcome"] == "running"
         assert first.resume()["current_location"]["line"] == line_of(path, "body")
         assert first.get("/breakpoints")["breakpoints"][0]["hit_count"] == 2
         assert first.resume()["status"] == "paused"
         assert first.resume()["exit_code"] == 0
         assert first.output() == "begin\nanswer 10\n"
+        assert first.get("/recording/calls", function="work")["calls"][0]["value"] == "10"
         assert second.step("over")["current_location"]["line"] == line_of(path, "body")
         following = second.get("/timeline", cursor=timeline["next_cursor"])["entries"]
         assert [entry["operation"] for entry in following if entry["kind"] == "command"][-1] == "step_over"

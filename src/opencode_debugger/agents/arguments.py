@@ -58,7 +58,7 @@ class Attach(Arguments):
     port: Annotated[int | None, means("of debugpy, or a debug server")] = None
     breakpoints: Annotated[list[str], means("as for debug_run")] = []
     pause: Annotated[bool, means("stop it now")] = False
-    filter: Annotated[str | None, means("without pid and port: in their commands")] = None
+    filter: Annotated[str | None, means("without pid: in their commands")] = None
     wait: Seconds = None
     options: Annotated[dict[str, Any], means("further fields of attach_program")] = {}
 
@@ -92,7 +92,7 @@ class ChangeBreakpoints(OfSession):
 
 
 class Evaluate(OfFrame, kw_only=True):
-    expression: Annotated[str, means("or a statement, such as x = 3")]
+    expression: Annotated[str, means("or statement: x = 3")]
     timeout: Timeout | None = None
 
 
@@ -127,9 +127,9 @@ class Trace(OfSession):
     command: Annotated[str | None, means("as for debug_run")] = None
     test: str | None = None
     lines: Annotated[list[str], means("functions to record line by line")] = []
-    question: Annotated[Literal["trace", "calls", "life", "origin", "errors", "slow"], means(
+    question: Annotated[Literal["trace", "calls", "life", "origin", "errors", "slow", "diff"], means(
         "life: lines of a call; origin: where a value comes from")] = "trace"
-    of: Annotated[str | None, means("function, call number, value or name")] = None
+    of: Annotated[str | None, means("function, call number, value, name; diff: session or file")] = None
     where: Annotated[str | None, means('of calls: "amount > 3 and result is None"')] = None
     cwd: str | None = None
     wait: Seconds = None

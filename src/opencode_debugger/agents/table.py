@@ -29,10 +29,10 @@ class AgentCall(msgspec.Struct, frozen=True):
 
 CALLS = (
     AgentCall("debug_run",
-        "Start a program or test under the debugger and wait for its first stop: a breakpoint, an uncaught exception, "
-        "a failing test. Answers with place, source, locals and stack.", arguments.Run, run),
+        "Start a program or test and wait for its first stop: a breakpoint, an uncaught exception, a failing test. "
+        "Answers with place, source, locals and stack.", arguments.Run, run),
     AgentCall("debug_attach",
-        "Attach to a running process; without pid and port list the processes that can be attached to.",
+        "Attach to a running process; without pid and port list processes to attach to.",
         arguments.Attach, attach),
     AgentCall("debug_continue", "Run to the next stop; or wait for it, pause, restart, give input.",
         arguments.Continue, go_on),
@@ -49,7 +49,7 @@ CALLS = (
     AgentCall("debug_output", "What the program wrote.", arguments.Output, output, is_read_only=True),
     AgentCall("debug_trace",
         "Run a program or test with all calls recorded, or ask the session's recording: call tree, arguments and "
-        "results, exceptions, where values come from.", arguments.Trace, trace),
+        "results, exceptions, where values come from, where two runs part.", arguments.Trace, trace),
     AgentCall("debug_sessions", "List the sessions.", arguments.Sessions, list_sessions, is_read_only=True),
     AgentCall("debug_end", "End a session and its program.", arguments.End, end, is_destructive=True),
     AgentCall("debug_call", "Any other operation of the API by name (memory, watches, profiles, settings, …).",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ..errors import RelayError
@@ -13,9 +14,13 @@ ANSWER_BUDGET = 3000
 """characters of an answer"""
 ERRORS_BUDGET = 1000
 """of these for exceptions, if a program was run"""
-NEEDS = {"calls": "a function", "life": "the number of a call", "origin": "a value or a name"}
+NEEDS = {
+    "calls": "a function", "life": "the number of a call", "origin": "a value or a name", "diff": "another session",
+}
 """what questions are about"""
-SUBJECTS = {"calls": "function", "origin": "value"}
+EXPORTED = ".ocrec"
+"""how the name of an exported recording ends"""
+SUBJECTS = {"calls": "function", "origin": "value", "diff": "other"}
 """how operations call it"""
 
 
@@ -58,6 +63,8 @@ async def _ask(conversation: Conversation, given: arguments.Trace, session: str,
         suggestion = f"Name {NEEDS[given.question]} in of"
         raise RelayError("MISSING_PARAMETER", f"{given.question} needs {NEEDS[given.question]}", suggestion=suggestion)
     params = {"budget": budget, **_about(given)} | only_given(where=given.where)
+    if given.question == "diff" and given.of is not None:
+        params["other"] = _recording_named(given.of, conversation.asker.base)
     return await conversation.tell(given.question, params, session)
 
 
@@ -71,3 +78,9 @@ def _about(given: arguments.Trace) -> dict[str, Any]:
     if given.question == "life":
         return {"call_id": number}
     return {SUBJECTS[given.question]: given.of} if given.question in SUBJECTS else {}
+
+
+def _recording_named(of: str, base: str | None) -> str:
+    """Return the session or recording that is meant; a file, by its whole path."""
+    is_file = of.endswith(EXPORTED) or os.path.isabs(of)
+    return os.path.join(base or "", of) if is_file else of

@@ -161,3 +161,62 @@ class ValueOrigin(RecordedAnswer):
     sightings: Annotated[list[Sighting], said("The places, in the order in which it was seen there first.")]
     way: Annotated[list[str], said(
         "The call in which it was seen first, and those that led there, from the inside out.", ["price_of #1272"])]
+
+
+class DifferingValue(Answer):
+    name: Annotated[str, said("Name of the argument or variable.", "price")]
+    a: Annotated[str | None, said("Its value in the first run; null: it has none there.", "3.0")]
+    b: Annotated[str | None, said("Its value in the second run.", "4.0")]
+
+
+class RunDifference(Answer):
+    kind: Annotated[str, said(
+        "arguments, outcome (what it returned or raised), line (what a recorded line changed, or which was taken), "
+        "only_a or only_b (a call that only this run made).", "outcome")]
+    function: Annotated[str, said("Qualified name of the function.", "price_of")]
+    path: Annotated[str, said("Its file.", "/home/dev/shop/shop.py")]
+    count: Annotated[int, said("How many calls of the function differ so; of those, the first is told.", 1)]
+    a: Annotated[Maybe[RecordedCall], said("The call in the first run.")] = UNSET
+    b: Annotated[Maybe[RecordedCall], said("The call in the second run.")] = UNSET
+    same_arguments: Annotated[Maybe[bool], said("Of an outcome: whether the arguments are the same.", True)] = UNSET
+    values: Annotated[list[DifferingValue], said("Arguments that differ; of a line, variables that it set otherwise.")]
+    line_a: Annotated[Maybe[int | None], said("Of a line: the one that the first run took.", 14)] = UNSET
+    line_b: Annotated[Maybe[int | None], said("The one that the second run took.", 14)] = UNSET
+    source: Annotated[Maybe[str], said("Text of that line.", "amount += price_of(item)")] = UNSET
+    way: Annotated[list[str], said("The call and those that led to it, from the inside out.", ["total #8"])]
+
+
+class CalledFunction(Answer):
+    function: Annotated[str, said("Qualified name.", "Cart.discount")]
+    path: Annotated[str, said("Its file.", "/home/dev/shop/cart.py")]
+    line: Annotated[int, said("Its first line.", 30)]
+    count: Annotated[int, said("How many calls.", 3)]
+
+
+class RunComparison(RecordedAnswer):
+    """Of `recording`, the first run, called A, and `other`, the second, called B."""
+
+    other: Annotated[str, said("The recording with which it was compared.", "sess_0a1b2c3d/4712-1")]
+    other_calls: Annotated[int, said("How many calls that one has.", 1180)]
+    matched: Annotated[int, said("How many calls of both were compared with each other.", 1170)]
+    first: Annotated[RunDifference | None, said("The first difference; null: there is none.")]
+    parting: Annotated[Maybe[RunDifference], said(
+        "If the first is one of values only: where the runs go other ways first, by a call that only one makes, or an "
+        "exception.")] = UNSET
+    further: Annotated[list[RunDifference], said("Further differences, by function, in the order of the first run.")]
+    total: Annotated[int, said("How many differences by function there are, the first included.", 4)]
+    only_a: Annotated[list[CalledFunction], said("Functions that only the first run called.")]
+    only_b: Annotated[list[CalledFunction], said("Functions that only the second run called.")]
+
+
+class OpenedRecording(RecordedAnswer):
+    file: Annotated[str, said("The file that was opened.", "/home/dev/shop.ocrec")]
+    functions: Annotated[int, said("How many functions it knows.", 12)]
+    session_id: Annotated[Maybe[str], said("The session that answers questions about it.", "sess_a1b2c3d4")] = UNSET
+
+
+class ExportedRecording(RecordedAnswer):
+    """Of use to the relay alone, which sends the file."""
+
+    path: Annotated[str, said("The file that was written.", "/home/dev/.opencode-debugger/sessions/…")]
+    bytes: Annotated[int, said("How large it is.", 20480)]

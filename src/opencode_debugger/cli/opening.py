@@ -17,6 +17,7 @@ from ..errors import RelayError
 from ..operations.operation import ID
 from .command_table import Command
 from .exit_codes import DONE
+from .exporting import is_file_name, open_file
 from .notes import tell
 from .relay_access import RelayOptions
 
@@ -31,6 +32,8 @@ NO_BROWSER = (
 def open_page(command: Command, given: dict[str, Any]) -> int:
     """Print the address, and show it where there is a display. A code in it signs in, if the relay asks for tokens."""
     options, named = RelayOptions.take_from(given), given.get("named") or given.get("session")
+    if named is not None and is_file_name(named):
+        return open_file(options, named, given.get("json", False))
     asker = options.asker()
     if asker.address.uds:
         raise Problem(NO_BROWSER.format(uds=asker.address.uds))

@@ -27,6 +27,7 @@ PATIENCE = 120.0
 WAITS = ("wait", "timeout", "connect_timeout")
 REPEATABLE = ("GET", "PUT", "DELETE")
 """methods of requests that do no more if they are carried out twice"""
+OK = 200
 UNAUTHORIZED = 401
 MOST_HEADERS = 100
 MOST_IDLE = 4
@@ -119,6 +120,12 @@ class HttpAsker:
         if answer.status == UNAUTHORIZED and await self._is_elsewhere():
             answer = await self._exchange(request, patience)
         return read_answer(answer, self.address)
+
+    async def download(self, operation: str, params: dict[str, Any]) -> bytes:
+        """Return the file that a route answers with."""
+        request = request_for(OPERATIONS[operation], params, is_file=True)
+        answer = await self._exchange(Message(request.method, request.path, None), patience_for(params))
+        return answer.body if answer.status == OK else read_answer(answer, self.address)
 
     def close(self) -> None:
         while self._idle:

@@ -104,6 +104,8 @@ class Operation(msgspec.Struct, frozen=True):
     """does not count as activity: looking at a session does not keep it alive, or nobody would see that it expires"""
     is_stream: bool = False
     """goes on until somebody has had enough, and only reads: it can be cut short at any point"""
+    is_file: bool = False
+    """a stream that is a file to download, in place of events"""
     is_told_of_lost: bool = False
     """can be answered for a session whose runner has died"""
     starts_program: bool = False

@@ -1,11 +1,12 @@
 """Questions to a recorded run of a Python program, while it runs and after its end."""
 
-from .operation import Operation, get
-from .scopes import READ
+from .operation import NEW_SESSION, Operation, get, post
+from .scopes import READ, WRITE
 
 TAG = "Recordings"
 
 ERRORS = ("RECORDING_NOT_FOUND", "CALL_NOT_FOUND")
+STORING = ("STORAGE_FAILED", "NOT_SUPPORTED")
 
 OPERATIONS = (
     Operation("trace", "Show the call tree",
@@ -49,4 +50,27 @@ OPERATIONS = (
         by_session="recorded_run.slow", scopes=(READ,), takes="recordings:SlowQuery", answer="recordings:SlowList",
         errors=ERRORS, command="ocdb slow", tool="debug_trace question=slow",
         routes=(get("recording/slow", "showRecordedTime"),)),
+    Operation("diff", "Compare two recorded runs",
+        """Where this run, called A, and another one, called B, part first: calls are matched by function and call path
+        in each thread and task; arguments, results, exceptions and recorded lines are compared, whichever objects they
+        are. Then further differences by function, and functions that only one of both has called.""",
+        by_session="recorded_run.diff", by_relay="recordings.diff", scopes=(READ,), takes="recordings:DiffQuery",
+        answer="recordings:RunComparison", errors=ERRORS, command="ocdb diff {session_id} {other}",
+        tool="debug_trace question=diff of={other}", routes=(get("recording/diff", "compareRecordings"),)),
+    Operation("export_recording", "Download a recording",
+        """A recording as one file, which opens anywhere: with `POST /recordings/open`, or in Chrome's trace event
+        format (`format=chrome`) with chrome://tracing and Perfetto.""",
+        by_session="recorded_run.export", scopes=(READ,), takes="recordings:RecordingExportQuery",
+        errors=(*ERRORS, *STORING),
+        outcome="The file", is_stream=True, is_file=True, command="ocdb export FILE",
+        routes=(get("recording/export", "exportRecording"),)),
+    Operation("open_recording", "Open an exported recording",
+        """Create a session that answers questions about an exported recording, of this machine or another. It has no
+        program; deleting it leaves the file.""",
+        by_session="recorded_run.open_file", by_relay="recordings.open_file", scopes=(WRITE,),
+        takes="recordings:OpenRecordingRequest", answer="recordings:OpenedRecording", outcome="Session created",
+        errors=("RECORDING_NOT_FOUND", *NEW_SESSION), command="ocdb open {path}",
+        routes=(post("/recordings/open", "openRecording", status=201),)),
+    Operation("locate_recording", "Tell where a recording is", "For a session that compares it with one of its own.",
+        by_session="recorded_run.locate", scopes=(READ,), errors=ERRORS, is_passive=True),
 )

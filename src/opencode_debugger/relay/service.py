@@ -32,6 +32,7 @@ from .configuration import Configuration
 from .folder_lock import FolderLock
 from .option_checks import checked_options
 from .program_runs import ProgramRuns
+from .recorded_runs import RecordedRuns
 from .session_feed import SessionsFollowing
 from .session_record import SUMMARY, SessionRecord, save_after, save_breakpoints
 from .session_table import ENDING, SessionTable
@@ -60,6 +61,7 @@ class Relay:
         self.profiles = ProfileTable(ProfileStore(settings.profiles_dir), self.call, self.root_of)
         self.runs = ProgramRuns(
             self.create_session, self.call, self.delete_session, lambda: self._current_settings.settings_for_runner())
+        self.recordings = RecordedRuns(self.create_session, self.call, self.delete_session)
         self._keeps_sessions = False
         self._patience = ENDING
         self.is_to_end = False

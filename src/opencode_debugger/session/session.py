@@ -55,8 +55,10 @@ from .log.timeline import TimelineWords
 from .log.timeline_pages import TimelinePages
 from .log.timestamps import timestamp
 from .recording.going_back import GoingBack
+from .recording.known_recordings import KnownRecordings
 from .recording.past_report import PastReporter
 from .recording.recorded_run import RecordedRun
+from .recording.recording_export import ExportFolder
 from .session_settings import Config, apply_changes, export_config, export_launch, relative_to
 from .shared_control.command_notes import CommandNotes
 from .shared_control.wheel import Wheel
@@ -99,7 +101,8 @@ class Session:
         reporter = Reporter(*parts, self._about_missing, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, self.input, reporter, limits.dap_timeout_seconds)
         self.recorder = Recorder(self.debuggee, config)
-        self.recorded_run = RecordedRun(self.adapter, View(config.project_root))
+        self.recorded_run = RecordedRun(
+            KnownRecordings(self.adapter), View(config.project_root), ExportFolder(config.folder))
         self.path_spelling = PathSpelling(breakpoints)
         self.path_spelling.learn_folder(config.project_root)
         self.starting: Starting = Starting(

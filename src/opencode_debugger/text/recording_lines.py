@@ -7,17 +7,22 @@ from typing import Any
 
 from ..answers.machine import Recording
 from ..answers.recordings import (
+    CalledFunction,
     CallLife,
     CallTable,
     CallTrace,
+    DifferingValue,
     ErrorGroup,
     ErrorList,
     FoldedCalls,
     LifeLine,
     NamedValue,
+    OpenedRecording,
     OutcomeCount,
     RecordedAnswer,
     RecordedCall,
+    RunComparison,
+    RunDifference,
     Sighting,
     SlowFunction,
     SlowList,
@@ -215,6 +220,97 @@ def render_origin(answer: ValueOrigin, view: View) -> str:
     return join_lines(f"{answer.asked}: {what} {counted(answer.total, 'time')}", *lines, more, way, *_notes(answer))
 
 
+def difference_lines(found: RunDifference, view: View) -> list[str]:
+    """Return a difference of two runs: what it is, the call on both sides, and the way to it."""
+    calls = [("A", known(found.a)), ("B", known(found.b))]
+    place = f" at {view.path(found.path)}{_differing_place(found)}"
+    lines = [f"{_difference_head(found)}{place}{_differing_values(found, view)}"]
+    lines += [f"  {side} {call_words(call, view)}{_caller_words(call)}" for side, call in calls if call]
+    if len(found.way) > 1:
+        lines.append(f"  way: {' ← '.join(found.way)}")
+    return lines
+
+
+def difference_line(found: RunDifference, view: View) -> str:
+    """Return a further difference on one line."""
+    a, b = known(found.a), known(found.b)
+    if a is None or b is None:
+        call = a or b
+        return f"  only {'A' if a else 'B'} calls {call_words(call, view) if call else ''}{_times(found)}"
+    head = f"  {_difference_head(found)}"
+    numbers = f" A #{a.call}, B #{b.call}"
+    if found.kind == "outcome":
+        ended = f" A #{a.call} {_end_words(a, view)}, B #{b.call} {_end_words(b, view)}"
+        return f"{head}{ended}{_times(found)}"
+    return f"{head}{_differing_place(found)}{numbers}{_differing_values(found, view)}{_times(found)}"
+
+
+def _difference_head(found: RunDifference) -> str:
+    if found.kind in ("only_a", "only_b"):
+        return f"only {found.kind[-1].upper()} calls {found.function}"
+    what = {"arguments": "other arguments of", "line": "another value or line in"}.get(found.kind, "other outcome of")
+    a = known(found.a)
+    same = "same arguments, " if known(found.same_arguments) and a and a.arguments else ""
+    return f"{same}{what} {found.function}"
+
+
+def _differing_place(found: RunDifference) -> str:
+    line_a, line_b = known(found.line_a), known(found.line_b)
+    if found.kind != "line":
+        return ""
+    source = shorten((known(found.source) or "").strip(), SOURCE_WIDTH)
+    both = f":{line_a}" if line_a == line_b else f": A line {line_a or '(ended)'}, B line {line_b or '(ended)'}"
+    return f"{both}  {source}".rstrip()
+
+
+def _differing_values(found: RunDifference, view: View) -> str:
+    told = "; ".join(_differing_value(each, view) for each in found.values)
+    return f": {told}" if told else ""
+
+
+def _times(found: RunDifference) -> str:
+    return f" and {counted(found.count - 1, 'more call')}" if found.count > 1 else ""
+
+
+def _differing_value(each: DifferingValue, view: View) -> str:
+    a, b = (
+        "(not there)" if value is None else shorten(view.value(value, each.name), VALUE_WIDTH)
+        for value in (each.a, each.b))
+    return f"{each.name}: A {a}, B {b}"
+
+
+def _called_words(side: str, functions: list[CalledFunction], view: View) -> str:
+    told = ", ".join(f"{each.function} {view.place(each.path, each.line)} {each.count}×" for each in functions)
+    return f"functions that only {side} calls: {told}" if told else ""
+
+
+def render_comparison(answer: RunComparison, view: View) -> str:
+    """Render where two runs part, and what else differs."""
+    head = (
+        f"A {answer.recording}: {counted(answer.recorded_calls, 'call')}; "
+        f"B {answer.other}: {counted(answer.other_calls, 'call')}")
+    if answer.first is None:
+        return join_lines(head, f"no difference in {counted(answer.matched, 'call')}", *_notes(answer))
+    parting = known(answer.parting)
+    first, *others = difference_lines(answer.first, view)
+    lines = [f"first: {first}", *others]
+    if parting:
+        first, *others = difference_lines(parting, view)
+        lines += [f"first on another way: {first}", *others]
+    left = answer.total - 1 - bool(parting) - len(answer.further)
+    return join_lines(
+        head, *lines, "further:" if answer.further else "", *(difference_line(each, view) for each in answer.further),
+        f"… {counted(left, 'more difference')}: ask with a larger budget" if left else "",
+        _called_words("A", answer.only_a, view), _called_words("B", answer.only_b, view), *_notes(answer))
+
+
+def render_opened(answer: OpenedRecording, view: View) -> str:
+    facts = f"{counted(answer.recorded_calls, 'call')} of {counted(answer.functions, 'function')}"
+    session = known(answer.session_id)
+    told = f"recording {answer.recording} of {view.path(answer.file)}: {facts}"
+    return join_lines(f"{session} has {told}" if session else told, *_notes(answer))
+
+
 RENDERINGS: dict[type, Callable[[Any, View], str]] = {
     Recording: render_recording,
     CallTrace: render_trace,
@@ -223,4 +319,6 @@ RENDERINGS: dict[type, Callable[[Any, View], str]] = {
     SlowList: render_slow,
     CallLife: render_life,
     ValueOrigin: render_origin,
+    RunComparison: render_comparison,
+    OpenedRecording: render_opened,
 }

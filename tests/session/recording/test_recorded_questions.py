@@ -14,7 +14,9 @@ from recordings import recording_folders
 from relays import Relay, Session, line_of, pythons, refusal
 
 from opencode_debugger.errors import RelayError
+from opencode_debugger.session.recording.known_recordings import KnownRecordings
 from opencode_debugger.session.recording.recorded_run import RecordedRun
+from opencode_debugger.session.recording.recording_export import ExportFolder
 from opencode_debugger.session.recording.value_filter import RecordedExpression, read_condition
 from opencode_debugger.text.view import View
 
@@ -188,7 +190,7 @@ def test_a_damaged_recording_answers_as_far_as_it_is_whole(
         async def flush() -> None: ...
 
         files = SimpleNamespace(folders=lambda: [str(copy)], flush=flush)
-        return RecordedRun(cast(Any, SimpleNamespace(recording=files)), View())
+        return RecordedRun(KnownRecordings(cast(Any, SimpleNamespace(recording=files))), View(), ExportFolder(None))
 
     cut = reopened(lambda file: file.write_bytes(file.read_bytes() + b"\xff\0\0\0half of it"))
     assert asyncio.run(cut.calls(function="double")).total == 5

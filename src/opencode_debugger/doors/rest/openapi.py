@@ -13,6 +13,7 @@ from ...errors import CATALOGUE
 from ...models.named import answer_type, checker_of, request_model
 from ...operations.operation import Operation, Route
 from .answer_form import TEXT
+from .recording_download import DOWNLOADS
 from .routes import PATH_PARAMETERS, PREFIX, OperationRoute, operation_routes
 from .sse import EVENT_STREAM, LONGEST_ID
 
@@ -158,7 +159,8 @@ def describe_route(each: OperationRoute, shapes: SchemaTable) -> dict[str, JsonV
     ]
     if query := query_of(each):
         parameters += shapes.query_parameters(query)
-    parameters += [LAST_EVENT_ID] if operation.is_stream else shapes.query_parameters(ANSWER_FORM)
+    if not operation.is_file:
+        parameters += [LAST_EVENT_ID] if operation.is_stream else shapes.query_parameters(ANSWER_FORM)
     if parameters:
         described["parameters"] = parameters
     if body := operation.body_of(route):
@@ -190,13 +192,7 @@ def request_body(shape: dict[str, JsonValue], may_be_empty: bool) -> JsonValue:
 
 
 def describe_responses(operation: Operation, route: Route, shapes: SchemaTable) -> JsonValue:
-    kind = EVENT_STREAM if operation.is_stream else "application/json"
-    shape = stream_event(operation.name) if operation.is_stream else shapes.schema_of(envelope_of(operation))
-    content: dict[str, JsonValue] = {kind: {"schema": shape}}
-    if not operation.is_stream:
-        content[TEXT] = AS_TEXT
-    if operation.name == "export_timeline":
-        content[HTML] = {"schema": {"type": "string"}}
+    content = describe_content(operation, shapes)
     described: dict[str, JsonValue] = {str(route.status): {"description": operation.outcome, "content": content}}
     if operation.name == "health":
         described["503"] = {"description": "Server is unhealthy", "content": content}
@@ -204,6 +200,16 @@ def describe_responses(operation: Operation, route: Route, shapes: SchemaTable) 
     for status, text in sorted(by_status(operation.errors_of(route)).items()):
         described[str(status)] = {"description": text, "content": failed}
     return described
+
+
+def describe_content(operation: Operation, shapes: SchemaTable) -> dict[str, JsonValue]:
+    if operation.is_file:
+        return {kind: {"schema": {"description": "The file."}} for kind, _ in DOWNLOADS.values()}
+    if operation.is_stream:
+        return {EVENT_STREAM: {"schema": stream_event(operation.name)}}
+    content: dict[str, JsonValue] = {
+        "application/json": {"schema": shapes.schema_of(envelope_of(operation))}, TEXT: AS_TEXT}
+    return content | ({HTML: {"schema": {"type": "string"}}} if operation.name == "export_timeline" else {})
 
 
 def stream_event(operation: str) -> dict[str, JsonValue]:

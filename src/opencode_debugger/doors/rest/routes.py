@@ -31,6 +31,7 @@ from ..performing import perform
 from . import page_links, signing_in, sse, timeline_export
 from .answer_form import AnswerForm, prefers, read_form, without_form
 from .front_page import address_of
+from .recording_download import download_recording
 from .responses import formed_response
 
 PREFIX = "/api/v1"
@@ -136,6 +137,7 @@ STREAMS: dict[str, Callable[[Request, dict[str, Any]], Awaitable[Response]]] = {
     "follow_output": sse.follow_output,
     "follow_events": sse.follow_events,
     "follow_sessions": sse.follow_sessions,
+    "export_recording": download_recording,
 }
 
 

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .. import fields as shared
-from ..fields import optional, preset
+from ..fields import PathText, optional, preset
+from .base import RequestModel
 from .queries import Limit, Offset, PlainText, QueryModel, Truth, Whole
 
 CallNumber = Annotated[int, Field(ge=1, le=shared.MAX_INTEGER), Whole]
@@ -51,3 +52,22 @@ class OriginQuery(RecordingQuery):
 
 class SlowQuery(RecordingQuery):
     limit: Limit = preset(15, "How many functions to return at most.")
+
+
+class DiffQuery(RecordingQuery):
+    other: Annotated[PlainText, Field(min_length=1)] = Field(
+        description="With which to compare it: a session (its last recording), SESSION/RECORDING, another recording of "
+        "the same session, or the absolute path of an exported one.", examples=["sess_0a1b2c3d"])
+
+
+class RecordingExportQuery(QueryModel):
+    recording: PlainText | None = optional(
+        "Which recording, as answers name it; the last one of the program if left out.", examples=["4711-1"])
+    format: Literal["recording", "chrome"] = preset(
+        "recording", "recording: a file that `POST /recordings/open` takes; chrome: JSON in Chrome's trace event "
+        "format, for chrome://tracing and Perfetto.")
+
+
+class OpenRecordingRequest(RequestModel):
+    path: PathText = Field(
+        description="Absolute path of an exported recording on the relay's machine.", examples=["/home/dev/shop.ocrec"])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...answers.recordings import LifeLine, NamedValue, RecordedCall
-from ..breakpoints.source_files import read_lines
 from .call_rows import call_row, named_values
 from .recorded_calls import LINE, Call, RecordedCalls, Step
 from .recorded_values import pairs_of
@@ -79,7 +78,7 @@ class CallLifeLines:
 
     def _row(self, taken: Taken) -> LifeLine:
         return LifeLine(
-            line=taken.line, source=source_line(self.call.function.path, taken.line), changes=taken.changes,
+            line=taken.line, source=self.calls.source_line(self.call.function.path, taken.line), changes=taken.changes,
             calls=self._called(taken.calls[:SHOWN_CALLS]), more_calls=max(0, len(taken.calls) - SHOWN_CALLS),
             skipped_rounds=0,
         )
@@ -96,8 +95,3 @@ def _changes(step: Step | None) -> list[NamedValue]:
 def _skipped_row(count: int) -> LifeLine:
     return LifeLine(line=0, source="", changes=[], calls=[], more_calls=0, skipped_rounds=count)
 
-
-def source_line(path: str, line: int) -> str:
-    """Return a line of a file as it is now, if it is there."""
-    lines = read_lines(path)
-    return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""

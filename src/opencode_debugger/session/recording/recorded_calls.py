@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..breakpoints.source_files import read_lines
+from .exported_file import ExportedRecording, read_sources
 from .recorded_values import Recorded, error_text, pairs_of, value_text
 from .recording_file import MALFORMED, Chunk, ChunkPlace, Damaged, RecordingFolder
 
@@ -123,7 +125,7 @@ class CallTree:
 
 @dataclass(eq=False)
 class RecordedCalls:
-    folder: RecordingFolder
+    folder: RecordingFolder | ExportedRecording
     header: dict[str, Any] = field(default_factory=dict)
     ending: dict[str, Any] | None = None
     """how the recording ended; None: it goes on, or the program was killed"""
@@ -149,6 +151,8 @@ class RecordedCalls:
     step_numbers: array[int] = field(default_factory=lambda: array("q"))
     """the number of each step that is a line, 0 of others"""
     totals: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    """source files that an exported recording brings along"""
     damage: str | None = None
     """why the rest cannot be read"""
     _places: list[ChunkPlace] = field(default_factory=list)
@@ -159,6 +163,7 @@ class RecordedCalls:
     """calls that have not ended, by number; in the columns they come last"""
     _first_open: int = 0
     _rows: OrderedDict[int, Chunk] = field(default_factory=OrderedDict)
+    _split_sources: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -196,6 +201,8 @@ class RecordedCalls:
                 self.functions[id] = Function(id, path, name, line, tuple(arguments), ranges, has_lines)
         elif kind == "T":
             self.lanes.update((number, f"{what} {name}") for number, what, name in found)
+        elif kind == "S":
+            self.sources = found
         elif kind == "Z":
             self.ending = dict(found)
 
@@ -256,10 +263,14 @@ class RecordedCalls:
 
     def call_at(self, position: int) -> Call:
         """Return a call; its row is read again."""
+        return self.make_call(self.row_at(position))
+
+    def row_at(self, position: int) -> list[Any]:
+        """Return a call as it was written."""
         if position >= self._first_open:
-            return self.make_call(self._open[self.numbers[position]])
+            return self._open[self.numbers[position]]
         chunk = bisect_right(self._first_calls, position) - 1
-        return self.make_call(self._chunk(chunk).calls[position - self._first_calls[chunk]])
+        return self._chunk(chunk).calls[position - self._first_calls[chunk]]
 
     def calls_at(self, positions: Iterable[int]) -> Iterator[Call]:
         return map(self.call_at, positions)
@@ -321,6 +332,28 @@ class RecordedCalls:
         """Return the lines that every call took, as they were written."""
         for index in range(len(self._places)):
             yield from (Step(*step) for step in self._chunk(index).steps if step[0] in (LINE, LAST_LINE))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Return all that happened, as it was written; the calls that have not ended come last, once."""
+        for index in range(len(self._places)):
+            yield self._chunk(index)._replace(open_calls=[])
+        yield Chunk([], [], list(self._open.values()), self.totals)
+
+    def source_texts(self) -> dict[str, str]:
+        """Return the source files of functions whose lines were recorded, with their paths."""
+        if self.folder.is_foreign:
+            return self.sources
+        return read_sources({each.path for each in self.functions.values() if each.has_lines})
+
+    def source_line(self, path: str, line: int) -> str:
+        """Return a line of a file as it is now, if it is there; of a recording from elsewhere, as it was there."""
+        lines = self._foreign_lines(path) if self.folder.is_foreign else read_lines(path)
+        return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+
+    def _foreign_lines(self, path: str) -> list[str]:
+        if path not in self._split_sources:
+            self._split_sources[path] = self.sources.get(path, "").splitlines()
+        return self._split_sources[path]
 
     @cached_property
     def tree(self) -> CallTree:

@@ -3,46 +3,58 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from ...answers import recordings as answers
 from ...answers.shape import Answer
 from ...errors import RelayError, invalid_parameter
-from ...text.recording_lines import call_words, error_lines, life_line, sighting_line, slow_line
+from ...text.recording_lines import (
+    call_words,
+    difference_line,
+    difference_lines,
+    error_lines,
+    life_line,
+    sighting_line,
+    slow_line,
+)
 from ...text.view import View
 from ...wording import counted
 from .call_life import CallLifeLines
 from .call_rows import call_row, named_values
+from .difference_rows import comparison_answer
 from .folded_tree import FoldedTree
+from .known_recordings import KnownRecordings, RecordingPlace
 from .recorded_calls import ABOUT_CALLS, NOWHERE, RAISED, RECEIVERS, Call, Function, RecordedCalls, no_collection
 from .recorded_errors import error_groups, group_row
 from .recorded_values import Recorded, error_text, value_text
-from .recording_file import Damaged, RecordingFolder
+from .recording_difference import RunComparison
+from .recording_export import WRITERS, ExportFolder
+from .recording_file import MALFORMED, Damaged
 from .time_spent import milliseconds, slow_row, time_by_function
 from .value_filter import RecordedExpression, read_condition
 from .value_origin import Wanted, changes_of_name, sighting_row, sightings_of_value, way_to
-
-if TYPE_CHECKING:
-    from ...debuggers.protocols import Adapter
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Answer)
 NEAR_NAMES = 5
 MOST_FUNCTIONS_NAMED = 8
+EXPORT_AGAIN = "Give the path of a whole file that `ocdb export` or GET recording/export wrote, or export it again"
 
 
 @dataclass(eq=False)
 class RecordedRun:
-    _adapter: Adapter
+    _recordings: KnownRecordings
     _view: View
     """as which texts are measured that a budget is for"""
-    _read: dict[str, RecordedCalls] = field(default_factory=dict)
-    """recordings that were asked before, by their folders"""
+    _exports: ExportFolder
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def trace(
@@ -152,50 +164,86 @@ class RecordedRun:
 
         return await self.ask(recording, answer)
 
+    async def diff(
+        self, other: dict[str, Any], recording: str | None = None, budget: int = 4000
+    ) -> answers.RunComparison:
+        """Return where this run and another one part first, and what else differs."""
+        wanted = msgspec.convert(other, OtherRecording)
+        place = wanted.place() or self._recordings.choose(wanted.recording, "other")
+
+        def answer(calls: RecordedCalls) -> answers.RunComparison:
+            with_calls = self._recordings.index(place)
+            comparison = RunComparison.of(calls, with_calls)
+            return comparison_answer(
+                comparison, _facts(calls, *(f"other: {each}" for each in _notes(with_calls))),
+                wanted.name or with_calls.folder.name, budget,
+                lambda row: sum(len(line) + 1 for line in difference_lines(row, self._view)),
+                lambda row: len(difference_line(row, self._view)) + 1)
+
+        return await self.ask(recording, answer)
+
+    async def locate(self, recording: str | None = None) -> OtherRecording:
+        """Return where a recording is, for the session that compares it with another."""
+        await self._recordings.flush()
+        place = self._recordings.choose(recording)
+        return OtherRecording(path=place.path, is_file=place.is_file, name=os.path.basename(place.path))
+
+    async def open_file(self, path: str) -> answers.OpenedRecording:
+        """Take an exported recording for one of this session, which has no program then."""
+
+        def answer() -> answers.OpenedRecording:
+            calls = self._recordings.open_file(path)
+            facts = _facts(calls)
+            return answers.OpenedRecording(**facts, file=path, functions=len(calls.functions))
+
+        async with self._turn:
+            return await asyncio.to_thread(self._carefully, answer)
+
+    async def export(self, recording: str | None = None, format: str = "recording") -> answers.ExportedRecording:
+        """Write a recording to one file in the session's folder, which whoever sends it on removes."""
+
+        def answer(calls: RecordedCalls) -> answers.ExportedRecording:
+            path = self._exports.write(WRITERS[format], calls)
+            return answers.ExportedRecording(**_facts(calls), path=path, bytes=os.path.getsize(path))
+
+        return await self.ask(recording, answer)
+
     async def ask(self, recording: str | None, answer: Callable[[RecordedCalls], T]) -> T:
         """Return the answer to a question; it is looked for aside, for a large recording takes a second."""
-        if self._adapter.recording.folders():
-            await self._adapter.recording.flush()
+        await self._recordings.flush()
         async with self._turn:
-            folder = self._choose(recording)
-            return await asyncio.to_thread(self._answer, folder, answer)
+            return await asyncio.to_thread(self._answer, self._recordings.choose(recording), answer)
 
-    def _answer(self, path: str, answer: Callable[[RecordedCalls], T]) -> T:
-        with no_collection():
-            return self._answer_from(self._index(path), answer)
+    def _answer(self, place: RecordingPlace, answer: Callable[[RecordedCalls], T]) -> T:
+        return self._carefully(lambda: answer(self._recordings.index(place)))
 
-    def _index(self, path: str) -> RecordedCalls:
-        calls = self._read.get(path)
-        if calls is None or calls.folder.has_lost():
-            calls = RecordedCalls(RecordingFolder(path))
-            self._read = {path: calls}  # one at a time: an index may be large
-        calls.read_more()
-        return calls
-
-    def _answer_from(self, calls: RecordedCalls, answer: Callable[[RecordedCalls], T]) -> T:
-        if not len(calls):
-            raise self._nothing(calls)
+    def _carefully(self, answer: Callable[[], T]) -> T:
+        """Return the answer, or tell why a recording cannot be read."""
         try:
-            return answer(calls)
-        except Damaged as error:  # a file fell out, or was changed, meanwhile
-            self._read.clear()
-            raise RelayError("RECORDING_NOT_FOUND", f"The recording cannot be read: {error}") from None
+            with no_collection():
+                return answer()
+        except Damaged as error:  # a file fell out, or was changed, meanwhile; or it is no recording
+            reason, is_foreign = str(error), self._recordings.has_foreign
+        except MALFORMED as error:
+            if not self._recordings.has_foreign:
+                raise
+            reason, is_foreign = f"it has values of another shape ({type(error).__name__})", True
+        self._recordings.forget()
+        advised: dict[str, Any] = {"suggestion": EXPORT_AGAIN} if is_foreign else {}
+        raise RelayError("RECORDING_NOT_FOUND", f"The recording cannot be read: {reason}", **advised)
 
-    def _choose(self, recording: str | None) -> str:
-        folders = self._adapter.recording.folders()
-        if not folders:
-            raise RelayError("RECORDING_NOT_FOUND", "Nothing was recorded in this session")
-        if recording is None:
-            return folders[-1]
-        by_name = {RecordingFolder(path).name: path for path in folders}
-        if recording not in by_name:
-            message = f"There is no recording {recording[:100]!r}"
-            raise invalid_parameter("recording", recording, message, f"There are: {', '.join(by_name)}")
-        return by_name[recording]
 
-    def _nothing(self, calls: RecordedCalls) -> RelayError:
-        reason = f": {calls.damage}" if calls.damage else ": no function of the recorded folders was called so far"
-        return RelayError("RECORDING_NOT_FOUND", f"The recording {calls.folder.name} has no calls{reason}")
+class OtherRecording(msgspec.Struct):
+    """The recording with which one is compared: where it is, or its name if it is of the same session."""
+
+    path: str | None = None
+    is_file: bool = False
+    recording: str | None = None
+    name: str = ""
+    """for the answer"""
+
+    def place(self) -> RecordingPlace | None:
+        return None if self.path is None else RecordingPlace(self.path, self.is_file)
 
 
 def find_call(calls: RecordedCalls, number: int) -> Call:

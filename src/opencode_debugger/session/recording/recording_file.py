@@ -48,6 +48,7 @@ class RecordingFolder:
     """The folder of one recorded process, read from where it was read last."""
 
     path: str
+    is_foreign = False
     _offsets: dict[str, int] = field(default_factory=dict)
     """how far each file has been read"""
 
@@ -57,7 +58,10 @@ class RecordingFolder:
 
     def segments(self) -> list[str]:
         """Return the names of the files that are there now, oldest first."""
-        return sorted(name for name in os.listdir(self.path) if name.endswith(SEGMENT) and name != NAMES)
+        try:
+            return sorted(name for name in os.listdir(self.path) if name.endswith(SEGMENT) and name != NAMES)
+        except FileNotFoundError:
+            return []  # the session of another recording has gone
 
     def has_lost(self) -> bool:
         """Tell whether a file that was read is gone: what is known of it cannot be looked at again."""

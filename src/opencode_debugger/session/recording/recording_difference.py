@@ -1,0 +1,309 @@
+"""Two recorded runs compared, call by call: where they part first, and what else differs.
+
+Calls are matched by function and call path, for each thread and task: the children of two calls that were matched are
+matched in their turn. Values are the same if their texts are: addresses and identities differ in every run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from .recorded_calls import LINE, NOWHERE, Function, RecordedCalls, Step
+from .recorded_values import Recorded, error_text, pairs_of, value_text
+
+ARGUMENTS, OUTCOME, CHANGES, ONLY_A, ONLY_B = "arguments", "outcome", "line", "only_a", "only_b"
+"""kinds of differences"""
+MOST_MATCHED = 300_000
+"""pairs of calls in two lists among which those that fit best are looked for; in longer lists only at the beginnings"""
+ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}")
+
+Pair = tuple[int | None, int | None]
+"""positions of matched calls; None where the other side has none"""
+
+
+class LineDifference(NamedTuple):
+    """The first line of two calls after which they differ: the lines that were taken, and what each changed."""
+
+    a: int | None
+    b: int | None
+    changes: list[tuple[str, str | None, str | None]]
+
+
+class Difference(NamedTuple):
+    at: float
+    """when it was, as the first run counts"""
+    kind: str
+    a: int | None
+    b: int | None
+    is_parting: bool = False
+    """whether from here on they go other ways: one calls what the other does not, or raises"""
+    line: LineDifference | None = None
+    has_same_arguments: bool = False
+    """of an outcome: so that the function itself is what differs, or something that it looks at"""
+
+
+@dataclass
+class DifferenceGroup:
+    """Differences of one kind in calls of one function."""
+
+    first: Difference
+    count: int = 0
+
+
+class TakenLine(NamedTuple):
+    number: int
+    line: int
+    from_start: int
+    """lines from the beginning of the function"""
+    changes: list[tuple[str, str]]
+
+
+@dataclass
+class RunSide:
+    """One of the two runs, with what is asked of it often."""
+
+    calls: RecordedCalls
+    keys: dict[int, int] = field(default_factory=dict)
+    """what functions are known by on both sides, by their ids"""
+    _steps: dict[int, list[Step]] | None = None
+
+    def key_at(self, position: int) -> int:
+        return self.keys.get(self.calls.function_ids[position], NOWHERE)
+
+    def children(self, position: int) -> list[int]:
+        return self.calls.tree.children.get(position, [])
+
+    def call_key(self, position: int) -> tuple[Any, ...]:
+        """Return what a call has in common with one of the other run that is the same."""
+        return (self.key_at(position), *map(comparable_text, self.calls.row_at(position)[6]))
+
+    def taken_lines(self, position: int) -> list[TakenLine]:
+        """Return the lines that a call took, with what each changed."""
+        if self._steps is None:
+            self._steps = defaultdict(list)
+            for step in self.calls.all_steps():
+                self._steps[step.call].append(step)
+        steps = sorted(self._steps.get(self.calls.numbers[position], ()), key=lambda step: step.number)
+        function = self.calls.functions.get(self.calls.function_ids[position])
+        start = function.line if function else 0
+        return [
+            TakenLine(after.number if after else step.number, step.line, step.line - start, _change_texts(after))
+            for step, after in zip_longest(steps, steps[1:]) if step.kind == LINE
+        ]
+
+
+@dataclass
+class RunComparison:
+    a: RunSide
+    b: RunSide
+    groups: dict[tuple[str, bool, bool, int], DifferenceGroup] = field(default_factory=dict)
+    matched: int = 0
+    """pairs of calls that were compared"""
+    _at: float = 0.0
+
+    @classmethod
+    def of(cls, a: RecordedCalls, b: RecordedCalls) -> RunComparison:
+        comparison = cls(*_sides(a, b))
+        for pairs in comparison._lanes():
+            comparison._at = 0.0
+            comparison._compare(pairs)
+        return comparison
+
+    def _lanes(self) -> Iterator[list[Pair]]:
+        """Return the outermost calls of each thread and task, matched."""
+        roots_a, roots_b = _roots_by_lane(self.a), _roots_by_lane(self.b)
+        for name in [each for each in roots_a if each in roots_b]:
+            yield self._match(roots_a.pop(name), roots_b.pop(name))
+        for positions in roots_a.values():  # their names differ: those that begin with the same function are the same
+            begins = self.a.key_at(positions[0])
+            other = next((name for name, each in roots_b.items() if self.b.key_at(each[0]) == begins), None)
+            yield self._match(positions, roots_b.pop(other) if other is not None else [])
+        for positions in roots_b.values():
+            yield self._match([], positions)
+
+    def _compare(self, pairs: list[Pair]) -> None:
+        """Compare calls and all that is below them, in the order in which the first run has it."""
+        waiting: list[tuple[str, int | None, int | None, LineDifference | None]] = []
+        waiting += ((ARGUMENTS, a, b, None) for a, b in reversed(pairs))
+        while waiting:
+            kind, a, b, line = waiting.pop()
+            if a is None or b is None:
+                self._note_single(a, b)
+            elif kind == OUTCOME:
+                self._compare_outcomes(a, b)
+            elif kind == CHANGES:
+                self._note(Difference(self._at, CHANGES, a, b, line=line))
+            else:
+                self._compare_arguments(a, b)
+                waiting.append((OUTCOME, a, b, None))
+                waiting += reversed(list(self._inside(a, b)))
+
+    def _inside(self, a: int, b: int) -> Iterator[tuple[str, int | None, int | None, LineDifference | None]]:
+        """Return the calls inside of two, matched, and where among them the lines begin to differ."""
+        found = self._line_difference(a, b)
+        until, line = found if found else (0, None)
+        for inner in self._match(self.a.children(a), self.b.children(b)):
+            if line is not None and inner[0] is not None and self.a.calls.numbers[inner[0]] > until:
+                yield CHANGES, a, b, line
+                line = None
+            yield ARGUMENTS, *inner, None
+        if line is not None:
+            yield CHANGES, a, b, line
+
+    def _compare_arguments(self, a: int, b: int) -> None:
+        self.matched += 1
+        self._at = self.a.calls.numbers[a]
+        if not _have_same_arguments(self.a.calls.row_at(a), self.b.calls.row_at(b)):
+            self._note(Difference(self._at, ARGUMENTS, a, b))
+
+    def _compare_outcomes(self, a: int, b: int) -> None:
+        row_a, row_b = self.a.calls.row_at(a), self.b.calls.row_at(b)
+        self._at = max(self._at, row_a[7])
+        is_parting = row_a[9] != row_b[9]
+        if is_parting or not is_same(row_a[10], row_b[10]) or _caught(row_a) != _caught(row_b):
+            alike = _have_same_arguments(row_a, row_b)
+            self._note(Difference(self._at, OUTCOME, a, b, is_parting, has_same_arguments=alike))
+
+    def _line_difference(self, a: int, b: int) -> tuple[int, LineDifference] | None:
+        """Return the first line after which two calls differ, with its number in the first run."""
+        if not (self._has_lines(self.a, a) and self._has_lines(self.b, b)):
+            return None
+        taken_a, taken_b = self.a.taken_lines(a), self.b.taken_lines(b)
+        for one, other in zip_longest(taken_a, taken_b):
+            if one is None or other is None or one[2:] != other[2:]:
+                number = one.number if one else taken_a[-1].number if taken_a else 0
+                changes = differing_pairs(one.changes if one else [], other.changes if other else [])
+                return number, LineDifference(one and one.line, other and other.line, changes)
+        return None
+
+    def _has_lines(self, side: RunSide, position: int) -> bool:
+        function = side.calls.functions.get(side.calls.function_ids[position])
+        return function is not None and function.has_lines
+
+    def _note_single(self, a: int | None, b: int | None) -> None:
+        if a is not None:
+            self._at = self.a.calls.numbers[a]
+        self._note(Difference(self._at, ONLY_B if a is None else ONLY_A, a, b, is_parting=True))
+
+    def _note(self, found: Difference) -> None:
+        function = self.a.key_at(found.a) if found.a is not None else self.b.key_at(found.b or 0)
+        key = (found.kind, found.is_parting, found.has_same_arguments, function)
+        group = self.groups.setdefault(key, DifferenceGroup(found))
+        group.count += 1
+        if found.at < group.first.at:  # of another thread
+            group.first = found
+
+    # Lists of calls are matched.
+
+    def _match(self, of_a: list[int], of_b: list[int]) -> list[Pair]:
+        """Match calls in turn: if the functions are not the same, those first that have the same arguments."""
+        functions_a, functions_b = list(map(self.a.key_at, of_a)), list(map(self.b.key_at, of_b))
+        if functions_a == functions_b:
+            return list(zip(of_a, of_b, strict=True))
+        keys_a, keys_b = list(map(self.a.call_key, of_a)), list(map(self.b.call_key, of_b))
+        begin = _common_length(keys_a, keys_b)
+        end = _common_length(keys_a[begin:][::-1], keys_b[begin:][::-1])
+        inner_a, inner_b = slice(begin, len(of_a) - end), slice(begin, len(of_b) - end)
+        pairs: list[Pair] = list(zip(of_a[:begin], of_b[:begin], strict=True))
+        for alike, one, other in _blocks(keys_a[inner_a], keys_b[inner_b]):
+            block_a, block_b = of_a[inner_a][one], of_b[inner_b][other]
+            pairs += zip(block_a, block_b, strict=True) if alike else self._match_functions(block_a, block_b)
+        return pairs + list(zip(of_a[inner_a.stop :], of_b[inner_b.stop :], strict=True))
+
+    def _match_functions(self, of_a: list[int], of_b: list[int]) -> Iterator[Pair]:
+        for alike, one, other in _blocks(list(map(self.a.key_at, of_a)), list(map(self.b.key_at, of_b))):
+            if alike:
+                yield from zip(of_a[one], of_b[other], strict=True)
+            else:
+                yield from ((each, None) for each in of_a[one])
+                yield from ((None, each) for each in of_b[other])
+
+
+def _blocks(a: Sequence[Any], b: Sequence[Any]) -> Iterator[tuple[bool, slice, slice]]:
+    """Return parts of two lists in turn, and whether they are the same."""
+    if not a or not b:
+        yield False, slice(len(a)), slice(len(b))
+    elif len(a) * len(b) > MOST_MATCHED:
+        same = _common_length(a, b)
+        yield True, slice(same), slice(same)
+        yield False, slice(same, len(a)), slice(same, len(b))
+    else:
+        for tag, first_a, end_a, first_b, end_b in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+            yield tag == "equal", slice(first_a, end_a), slice(first_b, end_b)
+
+
+def _common_length(a: Sequence[Any], b: Sequence[Any]) -> int:
+    """Return how many items two lists have in common at their beginning."""
+    shorter = min(len(a), len(b))
+    return next((index for index in range(shorter) if a[index] != b[index]), shorter)
+
+
+def _sides(a: RecordedCalls, b: RecordedCalls) -> tuple[RunSide, RunSide]:
+    """Return both runs with keys for their functions: a file that only one has is known by its name alone, for the
+    same program may have been run from another folder."""
+    shared = {each.path for each in a.functions.values()} & {each.path for each in b.functions.values()}
+    numbers: dict[tuple[str, str], int] = {}
+
+    def key(function: Function) -> int:
+        path = function.path if function.path in shared else os.path.basename(function.path)
+        return numbers.setdefault((path, function.name), len(numbers))
+
+    one, other = ({id: key(each) for id, each in calls.functions.items()} for calls in (a, b))
+    return RunSide(a, one), RunSide(b, other)
+
+
+def _roots_by_lane(side: RunSide) -> dict[str, list[int]]:
+    lanes: dict[str, list[int]] = {}
+    for position in side.children(NOWHERE):
+        lanes.setdefault(side.calls.lane_name(side.calls.row_at(position)[4]), []).append(position)
+    return lanes
+
+
+def functions_of_one(side: RunSide, other: RunSide) -> list[tuple[Function, int]]:
+    """Return the functions that only this run has called, with how often, the most frequent first."""
+    called = set(map(other.keys.get, set(other.calls.function_ids)))
+    counts = Counter(side.calls.function_ids).most_common()
+    return [(side.calls.functions[id], count) for id, count in counts if side.keys.get(id, NOWHERE) not in called]
+
+
+def is_same(value: Recorded, other: Recorded) -> bool:
+    """Tell whether two values are the same as far as they were kept, whichever objects they are."""
+    if type(value) is type(other) and not isinstance(value, tuple) and value == other:
+        return True
+    return comparable_text(value) == comparable_text(other)
+
+
+def comparable_text(value: Recorded) -> str:
+    text = value_text(value)
+    return ADDRESS.sub("0x…", text) if "0x" in text else text
+
+
+def differing_pairs(
+    a: Iterable[tuple[str, str]], b: Iterable[tuple[str, str]]
+) -> list[tuple[str, str | None, str | None]]:
+    """Return names with the values of both sides, where these differ."""
+    one, other = dict(a), dict(b)
+    return [
+        (name, one.get(name), other.get(name)) for name in {**one, **other}
+        if ADDRESS.sub("0x…", str(one.get(name))) != ADDRESS.sub("0x…", str(other.get(name)))
+    ]
+
+
+def _have_same_arguments(row: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(row[6]) == len(other[6]) and all(map(is_same, row[6], other[6]))
+
+
+def _change_texts(step: Step | None) -> list[tuple[str, str]]:
+    return [(str(name), comparable_text(value)) for name, value in pairs_of(step.changes)] if step else []
+
+
+def _caught(row: Sequence[Any]) -> list[str]:
+    """Return the exceptions that a call has handled."""
+    return [error_text(error) for _, error in (row[11] or {}).get("caught", ())]
+
