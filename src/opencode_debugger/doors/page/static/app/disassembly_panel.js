@@ -34,8 +34,6 @@ class Disassembly {
   }
 }
 
-export const hasDisassembly = (store) => Boolean(store.session.value?.debugger?.capabilities?.includes("disassembly"));
-
 export function DisassemblyPanel({ store }) {
   const shown = stateOf(store, "disassembly", (each) => new Disassembly(each));
   const isPaused = store.status.value === "paused";

@@ -1,6 +1,7 @@
 /** The exception that the program stopped on: what it says, where it came from, and what led to it. */
 import { html, signal, useEffect } from "./framework.js";
 import { stateOf } from "./panel_state.js";
+import { hasException } from "./panels.js";
 import { baseName } from "./words.js";
 import { visibleLine, visibleText } from "./visible_text.js";
 
@@ -16,8 +17,6 @@ class ShownException {
     if (number === this.store.stopNumber.value) this.whole.value = whole;
   }
 }
-
-export const hasException = (store) => Boolean(store.report.value?.exception) && store.status.value === "paused";
 
 const RELATIONS = {
   cause: "which was caused by",

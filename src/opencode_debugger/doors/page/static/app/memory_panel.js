@@ -56,7 +56,6 @@ class Memory {
 
 const bytesOf = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 const offers = (store, feature) => Boolean(store.session.value?.debugger?.capabilities?.includes(feature));
-export const hasMemory = (store) => offers(store, "memory");
 
 export function MemoryPanel({ store }) {
   const memory = stateOf(store, "memory", (each) => new Memory(each));

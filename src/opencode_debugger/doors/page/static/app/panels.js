@@ -2,30 +2,22 @@
  * The panels of a session's page, in their order.
  *
  * `dock` is where a panel is on a wide screen: left, right (sections above each other) or bottom (tabs). `when` says
- * whether a session has it at all; `badge` is a short text beside the title.
+ * whether a session has it at all; `badge` is a short text beside the title. What it shows is in session_parts.js.
  */
-import { CallStack } from "./call_stack.js";
-import { BreakpointsTable } from "./breakpoints_table.js";
-import { VariablesTree } from "./variables_tree.js";
-import { WatchesPanel } from "./watches.js";
-import { ExceptionPanel, hasException } from "./exception_panel.js";
-import { OutputPanel } from "./output_panel.js";
-import { ConsolePanel } from "./console_panel.js";
-import { TimelinePanel } from "./timeline_panel.js";
-import { MemoryPanel, hasMemory } from "./memory_panel.js";
-import { DisassemblyPanel, hasDisassembly } from "./disassembly_panel.js";
+const offers = (store, feature) => Boolean(store.session.value?.debugger?.capabilities?.includes(feature));
+export const hasException = (store) => Boolean(store.report.value?.exception) && store.status.value === "paused";
 
 export const panels = [
-  { name: "stack", title: "Call stack", dock: "left", component: CallStack },
-  { name: "breakpoints", title: "Breakpoints", dock: "left", component: BreakpointsTable,
+  { name: "stack", title: "Call stack", dock: "left" },
+  { name: "breakpoints", title: "Breakpoints", dock: "left",
     badge: (store) => store.breakpoints.all.value.length || null },
-  { name: "variables", title: "Variables", dock: "right", component: VariablesTree },
-  { name: "watches", title: "Watches", dock: "right", component: WatchesPanel },
-  { name: "exception", title: "Exception", dock: "right", component: ExceptionPanel, when: hasException },
-  { name: "output", title: "Output", dock: "bottom", component: OutputPanel,
+  { name: "variables", title: "Variables", dock: "right" },
+  { name: "watches", title: "Watches", dock: "right" },
+  { name: "exception", title: "Exception", dock: "right", when: hasException },
+  { name: "output", title: "Output", dock: "bottom",
     badge: (store) => (store.waitingForInput.value ? "waits for input" : null) },
-  { name: "console", title: "Console", dock: "bottom", component: ConsolePanel },
-  { name: "timeline", title: "Timeline", dock: "bottom", component: TimelinePanel },
-  { name: "memory", title: "Memory", dock: "bottom", component: MemoryPanel, when: hasMemory },
-  { name: "disassembly", title: "Disassembly", dock: "bottom", component: DisassemblyPanel, when: hasDisassembly },
+  { name: "console", title: "Console", dock: "bottom" },
+  { name: "timeline", title: "Timeline", dock: "bottom" },
+  { name: "memory", title: "Memory", dock: "bottom", when: (store) => offers(store, "memory") },
+  { name: "disassembly", title: "Disassembly", dock: "bottom", when: (store) => offers(store, "disassembly") },
 ];

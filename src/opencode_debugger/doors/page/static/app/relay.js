@@ -1,9 +1,9 @@
 /** Talks to the relay: calls that answer with data or throw a RelayError, and streams that all tabs share. */
 import { signal } from "./framework.js";
 import { EventStream } from "./event_stream.js";
+import { takeFirstAnswer } from "./first_answers.js";
+import { API, addressOf, headersFor } from "./requests.js";
 
-const API = "/api/v1";
-const WHEEL_KEY = "wheel:";
 const ABSENCE_MS = 20_000;
 
 /** True once the relay has refused a call for want of a token: the page then asks for one. */
@@ -35,13 +35,15 @@ const UNREACHABLE = {
 
 /** Make one call; `query` and `body` are plain objects, values that are undefined are left out. */
 export async function call(method, path, { query, body, signal: abort } = {}) {
-  const response = await fetch(API + path + queryText(query), {
+  const address = addressOf(path, query);
+  const first = method === "GET" ? takeFirstAnswer(address) : undefined;
+  const response = await (first ?? fetch(address, {
     method,
     headers: headersFor(path, body),
     body: body === undefined ? undefined : JSON.stringify(body),
     signal: abort,
     cache: "no-store",
-  }).catch((cause) => {
+  })).catch((cause) => {
     throw cause.name === "AbortError" ? cause : new RelayError(UNREACHABLE);
   });
   const envelope = await response.json().catch(() => null);
@@ -55,27 +57,6 @@ export const get = (path, query, options) => call("GET", path, { query, ...optio
 export const post = (path, body = {}, options) => call("POST", path, { body, ...options });
 export const patch = (path, body) => call("PATCH", path, { body });
 export const remove = (path, query) => call("DELETE", path, { query });
-
-export function queryText(query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  return given.length ? `?${new URLSearchParams(given)}` : "";
-}
-
-function headersFor(path, body) {
-  const headers = { "X-Debug-Door": "page" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const wheel = wheelOf(path.split("/")[2]);
-  if (wheel) headers["X-Debug-Wheel"] = wheel;
-  return headers;
-}
-
-/** The secret that shows that this browser holds the wheel of a session. */
-export const wheelOf = (sessionId) => localStorage.getItem(WHEEL_KEY + sessionId);
-
-export function keepWheel(sessionId, secret) {
-  if (secret) localStorage.setItem(WHEEL_KEY + sessionId, secret);
-  else localStorage.removeItem(WHEEL_KEY + sessionId);
-}
 
 /**
  * Follow a stream of events until the returned function is called.

@@ -10,8 +10,9 @@ import { BreakpointStore } from "./breakpoint_store.js";
 import { SourceFiles } from "./source_files.js";
 import { StackStore } from "./stack_store.js";
 import { frameOfReport, framesOf, rowsOf } from "./lean_answers.js";
+import { forgetFirstAnswers } from "./first_answers.js";
+import { REPORT_QUERY, firstPlaceOf } from "./requests.js";
 
-const REPORT_FIELDS = "location,source,locals,watches,stack,exception,breakpoints,return_value";
 const LIVE_STATES = new Set(["launching", "running", "paused"]);
 const HAS_PROGRAM = new Set(["running", "paused", "terminated"]);
 const REFRESH_DELAY_MS = 150;
@@ -57,13 +58,14 @@ export class SessionStore {
     this.refreshes = new Map();
   }
 
-  /** Follow the session's events until `close`. */
+  /** Follow the session's events until `close`; answers when the session was first read. */
   open() {
-    this.resync();
+    const reading = this.resync().finally(forgetFirstAnswers);
     this.leave = follow(`${this.path}/events/stream?replay=false&timeline=true`, {
       onEvents: (events) => this.#receive(events.map(({ id, kind, data }) => ({ ...data, kind, cursor: id }))),
       onState: (state, error) => this.#connectionIs(state, error),
     });
+    return reading;
   }
 
   close() {
@@ -128,8 +130,8 @@ export class SessionStore {
       const { exit_code, signal: killed_by, reason } = session;
       const hasEnded = session.status === "terminated" || session.status === "failed";
       this.end.value = hasEnded ? { exit_code, signal: killed_by, reason } : null;
-      const script = session.program?.script;
-      if (!this.place.value && script?.startsWith("/")) this.showPlace(script, 1);
+      const first = firstPlaceOf(session);
+      if (!this.place.value && first?.path) this.showPlace(first.path, first.line);
     });
   }
 
@@ -226,7 +228,7 @@ export class SessionStore {
   }
 
   #getReport() {
-    return this.get("report", { fields: REPORT_FIELDS, lean: true });
+    return this.get("report", REPORT_QUERY);
   }
 
   async #loadStop() {

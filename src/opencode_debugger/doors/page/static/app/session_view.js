@@ -1,13 +1,12 @@
 /** The page of one session: toolbar, source, and the panels around it, or as tabs where there is little room. */
 import { html, useEffect, useMemo } from "./framework.js";
 import { Splitter, narrowTab, remembered, sizes, width } from "./layout.js";
+import { LaterPart, loadParts } from "./later_part.js";
 import { panels } from "./panels.js";
-import { NewSession } from "./new_session.js";
 import { SessionStore } from "./session_store.js";
 import { SourceArea } from "./source_area.js";
 import { Toolbar } from "./toolbar.js";
 import { useSessionKeys } from "./session_keys.js";
-import { GoToFile } from "./go_to_file.js";
 import { GoneBanner } from "./session_banner.js";
 import { Announcer } from "./announcer.js";
 
@@ -15,12 +14,14 @@ const SOURCE = { name: "source", title: "Source", component: SourceArea };
 const NARROW_ORDER = ["right", "left", "bottom"];
 const folded = remembered("folded", {});
 const bottomTab = remembered("bottom-tab", "output");
+/** After this time the panels are loaded, though the source may not have been painted. */
+const PARTS_MS = 300;
 
 export function SessionPage({ id }) {
   const store = useMemo(() => new SessionStore(id), [id]);
   const { dialog } = store;
   useEffect(() => {
-    store.open();
+    store.open().finally(() => requestIdleCallback(loadParts, { timeout: PARTS_MS }));
     return () => store.close();
   }, [store]);
   useEffect(() => {
@@ -38,8 +39,8 @@ export function SessionPage({ id }) {
         ${width.value === "narrow" ? html`<${NarrowBody} store=${store} shown=${shown} />`
           : html`<${WideBody} store=${store} shown=${shown} />`}
       </main>
-      ${dialog.value === "file" && html`<${GoToFile} store=${store} onClose=${close} />`}
-      ${dialog.value === "launch" && html`<${NewSession} store=${store} onClose=${close} />`}
+      ${dialog.value === "file" && html`<${LaterPart} name="goToFile" store=${store} onClose=${close} />`}
+      ${dialog.value === "launch" && html`<${LaterPart} name="newSession" store=${store} onClose=${close} />`}
       <${Announcer} store=${store} />
     </div>`;
 }
@@ -85,7 +86,7 @@ function Sections({ store, list }) {
           <span class="fold" aria-hidden="true" />${panel.title}<${Badge} panel=${panel} store=${store} />
         </button>
       </h2>
-      ${!isFolded && html`<div class="section-body"><${panel.component} store=${store} /></div>`}
+      ${!isFolded && html`<div class="section-body"><${LaterPart} name=${panel.name} store=${store} /></div>`}
     </section>`;
   });
 }
@@ -112,7 +113,7 @@ function Tabs({ store, list, chosen, label }) {
         </button>`)}
     </div>
     <div class=${`tab-panel panel-${current.name}`} id="tab-panel" role="tabpanel" aria-labelledby=${`tab-${current.name}`}>
-      <${current.component} store=${store} key=${current.name} />
+      <${current.component ?? LaterPart} name=${current.name} store=${store} key=${current.name} />
     </div>`;
 }
 

@@ -1,8 +1,8 @@
 /** The source files of a session: read a page at a time, and kept while they are looked at. */
 import { signal } from "./framework.js";
 import { get } from "./relay.js";
+import { PAGE_LINES, sourcePageOf, sourceQuery } from "./requests.js";
 
-const PAGE_LINES = 1000;
 const KEPT_FILES = 30;
 
 /** One file: its lines as far as they are read, or why it cannot be shown. */
@@ -35,7 +35,7 @@ export class SourceFile {
 
   /** Have the page read that a line is on. */
   need(line) {
-    const page = Math.floor((Math.max(line, 1) - 1) / PAGE_LINES);
+    const page = sourcePageOf(line);
     if (this.total && page * PAGE_LINES >= this.total) return this.pages.get(0);
     if (!this.pages.has(page)) this.pages.set(page, this.#read(page));
     return this.pages.get(page);
@@ -67,8 +67,7 @@ export class SourceFile {
   async #read(page) {
     const first = page * PAGE_LINES + 1;
     try {
-      const query = { ...this.place, start_line: first, end_line: first + PAGE_LINES - 1 };
-      const source = await get(this.address, query);
+      const source = await get(this.address, sourceQuery(this.place, page));
       for (const { line, text } of source.lines) this.lines[line - 1] = text;
       this.changedFrom = Math.min(this.changedFrom, first - 1);
       this.total = source.total_lines;

@@ -1,6 +1,7 @@
 /** Who drives the session, and the wheel: whoever has it drives alone. */
 import { html, useEffect } from "./framework.js";
-import { keepWheel, post, wheelOf } from "./relay.js";
+import { post } from "./relay.js";
+import { keepWheel, wheelOf } from "./requests.js";
 import { attempt } from "./toasts.js";
 import { visibleText } from "./visible_text.js";
 
