@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.installed
 DEV_READY = .venv/.installed-dev
-JOBS ?= 6
+JOBS ?= 5
 
 .PHONY: setup serve check test tools lint collect compare record bench cpython coverage lock clean
 
