@@ -89,6 +89,9 @@ class LogPage(NamedTuple):
         return kind(next_cursor=self.next_cursor, **bounds | more)
 
 
+DEFAULT_LIMITS = Limits()
+
+
 class Ring:
     """Entries by position, the oldest dropped when they cost too much."""
 
@@ -147,7 +150,7 @@ class EventLog:
     """Three rings in one order: a flood of output never pushes out what happened, nor what clients asked for."""
 
     def __init__(
-        self, max_events: int, max_output_bytes: int, max_timeline_bytes: int = Limits.timeline_max_bytes,
+        self, max_events: int, max_output_bytes: int, max_timeline_bytes: int = DEFAULT_LIMITS.timeline_max_bytes,
         note_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.last = 0
