@@ -16,6 +16,8 @@ from .recorded_values import value_text
 
 LONGEST_VALUE = 200
 """characters"""
+PLAIN = (int, float, type(None))
+"""values that no secret is in"""
 FINISHED = (RETURNED, RAISED)
 
 
@@ -57,10 +59,11 @@ def _events(calls: RecordedCalls) -> Iterator[dict[str, Any]]:
 
 
 def _event(calls: RecordedCalls, call: Call, pid: int, began: float) -> dict[str, Any]:
-    given = {name: mask_value(name, value) for name, value in _argument_texts(call)}
+    given = dict(_argument_texts(call))
     told: dict[str, Any] = {"call": call.number, "arguments": given, "outcome": OUTCOMES.get(call.how, "unseen")}
     if (result := call.result) is not None:
-        told["error" if call.how == RAISED else "result"] = mask_inside(result)[:LONGEST_VALUE]
+        shown = str(result) if isinstance(call.value, PLAIN) else mask_inside(result)[:LONGEST_VALUE]
+        told["error" if call.how == RAISED else "result"] = shown
     place = f"{call.function.path}:{call.function.line}"
     return {
         "name": call.function.name, "cat": "call", "pid": pid, "tid": call.lane, "id": call.number,
@@ -69,8 +72,10 @@ def _event(calls: RecordedCalls, call: Call, pid: int, began: float) -> dict[str
 
 
 def _argument_texts(call: Call) -> Iterator[tuple[str, str]]:
-    shown = ((name, value) for name, value in call.named_arguments if name not in RECEIVERS)
-    return ((name, value_text(value)[:LONGEST_VALUE]) for name, value in shown)
+    for name, value in call.named_arguments:
+        if name not in RECEIVERS:
+            text = value_text(value)
+            yield name, text if isinstance(value, PLAIN) else mask_value(name, text)[:LONGEST_VALUE]
 
 
 def _microseconds(seconds: float) -> float:

@@ -163,6 +163,8 @@ class RecordedCalls:
     """calls that have not ended, by number; in the columns they come last"""
     _first_open: int = 0
     _rows: OrderedDict[int, Chunk] = field(default_factory=OrderedDict)
+    _last_rows: tuple[int, list[list[Any]]] = (0, [])
+    """the chunk of calls that was asked for last, and the position of its first"""
     _split_sources: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -269,8 +271,11 @@ class RecordedCalls:
         """Return a call as it was written."""
         if position >= self._first_open:
             return self._open[self.numbers[position]]
-        chunk = bisect_right(self._first_calls, position) - 1
-        return self._chunk(chunk).calls[position - self._first_calls[chunk]]
+        first, rows = self._last_rows
+        if not 0 <= position - first < len(rows):
+            chunk = bisect_right(self._first_calls, position) - 1
+            first, rows = self._last_rows = self._first_calls[chunk], self._chunk(chunk).calls
+        return rows[position - first]
 
     def calls_at(self, positions: Iterable[int]) -> Iterator[Call]:
         return map(self.call_at, positions)

@@ -71,7 +71,12 @@ class RunSide:
     calls: RecordedCalls
     keys: dict[int, int] = field(default_factory=dict)
     """what functions are known by on both sides, by their ids"""
+    with_lines: set[int] = field(init=False)
+    """ids of functions whose lines were recorded"""
     _steps: dict[int, list[Step]] | None = None
+
+    def __post_init__(self) -> None:
+        self.with_lines = {id for id, each in self.calls.functions.items() if each.has_lines}
 
     def key_at(self, position: int) -> int:
         return self.keys.get(self.calls.function_ids[position], NOWHERE)
@@ -141,8 +146,11 @@ class RunComparison:
                 self._note(Difference(self._at, CHANGES, a, b, line=line))
             else:
                 self._compare_arguments(a, b)
-                waiting.append((OUTCOME, a, b, None))
-                waiting += reversed(list(self._inside(a, b)))
+                if a in self.a.calls.tree.children or b in self.b.calls.tree.children or self._has_lines(a, b):
+                    waiting.append((OUTCOME, a, b, None))
+                    waiting += reversed(list(self._inside(a, b)))
+                else:
+                    self._compare_outcomes(a, b)
 
     def _inside(self, a: int, b: int) -> Iterator[tuple[str, int | None, int | None, LineDifference | None]]:
         """Return the calls inside of two, matched, and where among them the lines begin to differ."""
@@ -166,13 +174,14 @@ class RunComparison:
         row_a, row_b = self.a.calls.row_at(a), self.b.calls.row_at(b)
         self._at = max(self._at, row_a[7])
         is_parting = row_a[9] != row_b[9]
-        if is_parting or not is_same(row_a[10], row_b[10]) or _caught(row_a) != _caught(row_b):
+        extra = row_a[11] or row_b[11]
+        if is_parting or not is_same(row_a[10], row_b[10]) or (extra and _caught(row_a) != _caught(row_b)):
             alike = _have_same_arguments(row_a, row_b)
             self._note(Difference(self._at, OUTCOME, a, b, is_parting, has_same_arguments=alike))
 
     def _line_difference(self, a: int, b: int) -> tuple[int, LineDifference] | None:
         """Return the first line after which two calls differ, with its number in the first run."""
-        if not (self._has_lines(self.a, a) and self._has_lines(self.b, b)):
+        if not self._has_lines(a, b):
             return None
         taken_a, taken_b = self.a.taken_lines(a), self.b.taken_lines(b)
         for one, other in zip_longest(taken_a, taken_b):
@@ -182,9 +191,9 @@ class RunComparison:
                 return number, LineDifference(one and one.line, other and other.line, changes)
         return None
 
-    def _has_lines(self, side: RunSide, position: int) -> bool:
-        function = side.calls.functions.get(side.calls.function_ids[position])
-        return function is not None and function.has_lines
+    def _has_lines(self, a: int, b: int) -> bool:
+        """Tell whether the lines that both calls took were recorded."""
+        return self.a.calls.function_ids[a] in self.a.with_lines and self.b.calls.function_ids[b] in self.b.with_lines
 
     def _note_single(self, a: int | None, b: int | None) -> None:
         if a is not None:
@@ -296,7 +305,10 @@ def differing_pairs(
 
 
 def _have_same_arguments(row: Sequence[Any], other: Sequence[Any]) -> bool:
-    return len(row[6]) == len(other[6]) and all(map(is_same, row[6], other[6]))
+    given, others = row[6], other[6]
+    if given == others and tuple not in (kinds := list(map(type, given))) and kinds == list(map(type, others)):
+        return True  # plain values, which most are
+    return len(given) == len(others) and all(map(is_same, given, others))
 
 
 def _change_texts(step: Step | None) -> list[tuple[str, str]]:
