@@ -33,7 +33,7 @@ ROUTES = [
     ("docs", "GET", "/llms.txt"),
 ]
 STREAMED = {"follow_output", "follow_events", "follow_sessions"}
-WITHOUT_ROUTES = {"summary", "describe", "logs"}
+WITHOUT_ROUTES = {"summary", "describe", "logs", "locate_recording"}
 """asked by the relay itself; a WebSocket"""
 MOST_ROWS = 80
 
@@ -110,7 +110,8 @@ class Reading:
         answer = api.http.request(method, address, **options)
         assert answer.status_code < 500, (path, asked, answer.text[:500])
         if answer.headers.get("content-type", "").startswith("application/json") and "/sessions/" in path:
-            self.answers.append((operation, answer.json()["data"] or answer.json()["error"]))
+            told = answer.json()
+            self.answers.append((operation, told.get("data") or told.get("error") or told))
 
     def streams(self) -> None:
         """What a reader may not open is closed; an action that needs no evaluation runs nothing for anybody."""
@@ -153,10 +154,12 @@ PARAMETERS: dict[str, Callable[[Reading], Any]] = {
     **dict.fromkeys(("list_breakpoints", "list_exception_breakpoints", "list_data_breakpoints"), _plainly),
     **dict.fromkeys(("output", "follow_output", "events", "follow_sessions", "timeline", "timeline_entry"), _plainly),
     **dict.fromkeys(("sign_out", "make_sign_in_code"), _plainly),
-    **dict.fromkeys(("recording", "trace", "errors", "slow"), _plainly),
+    **dict.fromkeys(("recording", "trace", "errors", "slow", "locate_recording"), _plainly),
     "calls": lambda reading: [{"function": each, "where": each} for each in reading.expressions[:20]],
     "origin": lambda reading: [{"value": each} for each in reading.expressions[:20]],
     "life": _plainly,
+    "diff": lambda reading: [{"other": each} for each in [*reading.expressions[:5], str(reading.path)]],
+    "export_recording": lambda reading: [{}, {"format": "chrome"}],
     "follow_events": lambda reading: [{}, {"timeline": True}],
     "export_timeline": lambda reading: [{}, {"format": "json"}],
     "sign_in": lambda reading: [{"token": reading.token}],

@@ -40,6 +40,7 @@ CALLS: dict[str, list[tuple[str, str, Any]]] = {
     "run_to": [("POST", "/run-to", {"line": 1})],
     "step_back": [("POST", "/step-back", None)],
     "reverse_continue": [("POST", "/reverse-continue", None)],
+    "goto_moment": [("POST", "/goto", {"moment": "#1"})],
     "record": [("POST", "/record", None)],
     "read_memory": [("GET", "/memory?address=x", None)],
     "write_memory": [("POST", "/memory", {"address": "x", "bytes": "00"})],

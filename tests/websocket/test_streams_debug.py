@@ -29,8 +29,8 @@ from opencode_debugger.persistence.token_store import TokenStore
 Write = Callable[..., Path]
 
 FIELDS = {"session_id", "kind", "payload", "timestamp"}
-STREAMS = {"follow_output", "follow_events"}
-"""Operations that are streams themselves."""
+STREAMS = {"follow_output", "follow_events", "export_recording"}
+"""Operations that are streams themselves, or a file to download."""
 
 
 @pytest.fixture

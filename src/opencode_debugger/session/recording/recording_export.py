@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -30,7 +29,7 @@ class ExportFolder:
         if not self.session_folder:
             raise RelayError("NOT_SUPPORTED", "The session has no folder to write the recording to")
         folder = os.path.join(self.session_folder, EXPORTS)
-        path = os.path.join(folder, secrets.token_hex(8))
+        path = os.path.join(folder, os.urandom(8).hex())
         try:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
