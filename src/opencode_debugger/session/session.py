@@ -34,6 +34,8 @@ from .execution.recorder import Recorder
 from .execution.stepping import Stepping
 from .execution.stop_report import Reporter
 from .execution.stops import DETACHED, End
+from .going_back.going_back import GoingBack
+from .going_back.past_report import PastReporter
 from .inspection.assignment import Assignment
 from .inspection.editor_hints import EditorHints
 from .inspection.memory import Memory
@@ -54,9 +56,7 @@ from .log.program_input import ProgramInput
 from .log.timeline import TimelineWords
 from .log.timeline_pages import TimelinePages
 from .log.timestamps import timestamp
-from .recording.going_back import GoingBack
 from .recording.known_recordings import KnownRecordings
-from .recording.past_report import PastReporter
 from .recording.recorded_run import RecordedRun
 from .recording.recording_export import ExportFolder
 from .session_settings import Config, apply_changes, export_config, export_launch, relative_to

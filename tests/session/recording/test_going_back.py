@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from dap_client import Dap, Failed
+from families import family
 from relays import Session, line_of, pythons, refusal
 
 SHOP = """
@@ -34,7 +35,7 @@ SHOP = """
     total(items)  # @again
 """
 LINES = {"lines": ["total"]}
-VERSIONS = pythons("3.8", "3.13")
+VERSIONS = pythons()
 
 
 def here(report: dict[str, Any]) -> tuple[str, int]:
@@ -141,6 +142,75 @@ def test_an_editor_steps_back_in_a_paused_program_and_returns(
         with pytest.raises(Failed):
             dap.locals(frames[0]["id"])  # of the past
     assert session.evaluate("len(items)")["result"] == "2"  # the program is where it was
+
+
+CROWD = """
+    import asyncio
+    import os
+    import threading
+
+    def squares(limit):
+        for number in range(limit):
+            square = number * number  # @square
+            yield square
+
+    def work(name):
+        found = list(squares(3))
+        size = len(found)  # @size
+        return size
+
+    async def brew(cup, water):
+        await asyncio.sleep(0)
+        tea = f"{cup} of {water}"  # @tea
+        return tea
+
+    async def main():
+        await asyncio.gather(brew("cup", "hot"), brew("pot", "boiling"))
+
+    thread = threading.Thread(target=work, args=["helper"], name="helper")
+    thread.start()
+    thread.join()
+    asyncio.run(main())
+    if os.fork() == 0:
+        work("child")
+    else:
+        os.wait()
+"""
+
+
+def moments_of(session: Session, function: str, path: Path, marker: str) -> list[dict[str, Any]]:
+    """What is told of a line in each call of a function."""
+    calls = session.get("/recording/calls", function=function)["calls"]
+    line = line_of(path, marker)
+    return [session.post("/goto", {"moment": f"#{call['call']}:{line}"}) for call in calls]
+
+
+@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS.keys())
+def test_threads_tasks_generators_and_children_are_gone_back_in(
+    python: Path, session: Session, program: Callable[..., Path]
+) -> None:
+    path = program(CROWD)
+    lines = {"lines": ["work", "squares", "brew"]}
+    options = {"python_path": str(python), "debug_subprocesses": True, "record": lines}
+    assert session.launch(path, **options)["status"] == "terminated"
+
+    (in_thread,) = moments_of(session, "work", path, "size")
+    assert (values(in_thread)["found"], values(in_thread)["name"]) == ("[0, 1, 4]", "'helper'")
+    assert [frame["name"] for frame in in_thread["stack"]] == ["work"]
+    assert in_thread["past"]["thread"] == "thread helper"
+
+    (in_generator,) = moments_of(session, "squares", path, "square")
+    assert [frame["name"] for frame in in_generator["stack"]] == ["squares", "work"]
+    rounds = [in_generator, *(session.step() for _ in range(6))]
+    assert [values(each)["number"] for each in rounds if here(each)[1] == line_of(path, "square")] == ["0", "1", "2"]
+
+    cups = moments_of(session, "brew", path, "tea")
+    assert [values(each)["cup"] for each in cups] == ["'cup'", "'pot'"]
+    assert len({each["past"]["thread"] for each in cups}) == 2
+
+    (child,) = family(session, 1)
+    (in_child,) = moments_of(child, "work", path, "size")
+    assert (here(in_child), values(in_child)["name"]) == (("line", line_of(path, "size")), "'child'")
 
 
 def test_without_a_recording_there_is_no_past(session: Session, program: Callable[..., Path]) -> None:

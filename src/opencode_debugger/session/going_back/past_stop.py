@@ -14,10 +14,9 @@ from ...answers.shape import UNSET, Maybe
 from ...answers.stop_reports import ReturnValue
 from ...debuggers.shapes import Frames, StopEvent
 from ..execution.stops import Stop, frame_location
-from .moments import CALLED, RAISES, RETURNS, Moment, Moments
-from .recorded_calls import NO_MORE_LINES, Call, RecordedCalls
-from .recorded_errors import class_name
-from .recorded_values import (
+from ..recording.recorded_calls import NO_MORE_LINES, Call, RecordedCalls
+from ..recording.recorded_errors import class_name
+from ..recording.recorded_values import (
     DICT,
     EXCEPTION,
     LIST_KINDS,
@@ -30,6 +29,7 @@ from .recorded_values import (
     pairs_of,
     value_text,
 )  # fmt: skip
+from .moments import CALLED, RAISES, RETURNS, Moment, Moments
 
 if TYPE_CHECKING:
     from ...debuggers.rows import FrameRow

@@ -14,9 +14,9 @@ from ..execution.stop_report import LOCALS_MAX, STACK_TOP, check_fields
 from ..inspection.paused_program import describe_frame
 from ..inspection.watch_table import Watches
 from ..lifecycle.debuggee import Debuggee
+from ..recording.recorded_values import value_text
 from .past_inspection import watch_row
 from .past_stop import PastStop
-from .recorded_values import value_text
 
 OUTPUT_LINES = 10
 

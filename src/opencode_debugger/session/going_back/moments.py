@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...errors import RelayError, invalid_parameter
-from .recorded_calls import LAST_LINE, LINES, RAISED, RETURNED, Call, RecordedCalls
-from .recorded_errors import innermost_of
-from .recorded_run import find_call
-from .recorded_values import Recorded, pairs_of
-from .value_origin import GIVEN, SET, Seen, changes_in_order
+from ..recording.recorded_calls import LAST_LINE, LINES, RAISED, RETURNED, Call, RecordedCalls
+from ..recording.recorded_errors import innermost_of
+from ..recording.recorded_run import find_call
+from ..recording.recorded_values import Recorded, pairs_of
+from ..recording.value_origin import GIVEN, SET, Seen, changes_in_order
 
 CALLED, AT_LINE, RETURNS, RAISES = "call", "line", "return", "exception"
 ENDS = {RETURNED: RETURNS, RAISED: RAISES}

@@ -10,9 +10,9 @@ from ...errors import RelayError
 from ...operations.advice import advice
 from ..inspection.paused_program import MOST_FRAMES, describe_frame, reference_gone
 from ..lifecycle.debuggee import Debuggee
+from ..recording.recorded_values import MOST_CHARACTERS, Recorded, value_text
+from ..recording.value_filter import UNANSWERABLE, RecordedExpression, Unreadable
 from .past_stop import PastStop, length_or_unset, type_of
-from .recorded_values import MOST_CHARACTERS, Recorded, value_text
-from .value_filter import UNANSWERABLE, RecordedExpression, Unreadable
 
 if TYPE_CHECKING:
     from ...debuggers.rows import WatchRow

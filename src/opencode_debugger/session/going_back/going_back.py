@@ -23,16 +23,16 @@ from ..execution.stop_report import check_fields
 from ..execution.stops import frame_path, own_frame
 from ..inspection.source_and_modules import SourceAndModules
 from ..lifecycle.debuggee import Debuggee
+from ..recording.recorded_calls import RecordedCalls
+from ..recording.recorded_run import RecordedRun
+from ..recording.recorded_values import value_text
+from ..recording.value_filter import RecordedExpression, Unreadable
+from ..recording.value_origin import SET
 from ..state import wrong_state
 from . import past_inspection as looking
 from .moments import CodePlace, Moment, Moments
 from .past_report import PastReporter
 from .past_stop import PastStop, make_stop
-from .recorded_calls import RecordedCalls
-from .recorded_run import RecordedRun
-from .recorded_values import value_text
-from .value_filter import RecordedExpression, Unreadable
-from .value_origin import SET
 
 if TYPE_CHECKING:
     from ..breakpoints.breakpoint_table import Breakpoint

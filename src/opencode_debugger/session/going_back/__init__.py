@@ -1,0 +1,1 @@
+"""A session stands in the past of its recorded program."""
