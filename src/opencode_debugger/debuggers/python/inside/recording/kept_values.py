@@ -35,6 +35,9 @@ LEAST_INT, LARGEST_INT = -(1 << 62), 1 << 62
 NOTHING: List[Any] = []
 """what was kept of the parts of a value of which no parts are kept; nobody changes it"""
 MASKED = ("\u2039masked\u203a",)
+READABLE = ("date", "datetime", "time", "timedelta", "Decimal")
+"""classes of C whose repr is short and calls nothing of the program, but for time zones of its own"""
+HEAP_TYPE, IMMUTABLE_TYPE = 1 << 9, 1 << 8
 
 Keep = Callable[[Any, int], Any]
 
@@ -146,6 +149,8 @@ class ValueKeeper:
                 return self._keep_dict
             if base is set or base is frozenset:
                 return self._set_way("S" if base is set else "F", base)
+        if name in READABLE and _is_of_c(kind):
+            return _keep_repr
         if raw.class_name(kind) == "ndarray":
             return lambda value, depth: ("<ndarray %s>" % clip(str(raw.read_attribute(value, "shape", "")), 40)[0],)
         read_dict = _dict_reader(bases)
@@ -268,6 +273,19 @@ def _derived_way(name: str, base: Any, is_enum: bool) -> Keep:
         return ("%s(%s)" % (name, text),)
 
     return keep_derived
+
+
+def _is_of_c(kind: type) -> bool:
+    """Tell whether a class is one that no Python program can make."""
+    flags = type.__dict__["__flags__"].__get__(kind)
+    return not flags & HEAP_TYPE or bool(flags & IMMUTABLE_TYPE)
+
+
+def _keep_repr(value: Any, depth: int) -> Any:
+    zone = getattr(value, "tzinfo", None)
+    if zone is None or _is_of_c(type(zone)):
+        return (repr(value),)
+    return ("<%s with %s>" % (raw.type_name(value), raw.type_name(zone)),)
 
 
 def _keep_bytes(value: bytes, depth: int) -> Any:
