@@ -337,6 +337,8 @@ class OutputLines:
         self._pending = dict.fromkeys(self._decoders, "")
         self._begun = dict.fromkeys(self._decoders, 0.0)
         """when the line that is pending began"""
+        self._overdue: set[str] = set()
+        """streams whose pending line is shown unless its rest comes with the next read"""
         self._timer: asyncio.TimerHandle | None = None
         self._lines: dict[str, str] = {}
         """the current line of each stream, the stream that was written to last at the end"""
@@ -364,24 +366,30 @@ class OutputLines:
             self._add_line(category, rest[:LONGEST])
             rest = rest[LONGEST:]
         loop = asyncio.get_running_loop()
+        if lines:
+            self._overdue.discard(category)
         if rest and (lines or not self._pending[category]):
             self._begun[category] = loop.time()
         if rest and self._timer is None:
-            self._timer = loop.call_later(UNFINISHED, self._flush_old)
+            self._timer = loop.call_later(UNFINISHED, self._note_overdue)
         self._pending[category] = rest
 
-    def _flush_old(self) -> None:
-        """Show unfinished lines that are old. When lines come fast, one has always just begun."""
-        self._timer = None
+    def _note_overdue(self) -> None:
+        """Note unfinished lines that are old, and read once more: if we were held up, their rest may be in the pipe."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        for category, rest in self._pending.items():
-            wait = self._begun[category] + UNFINISHED - now
-            if rest and wait <= 0:
-                self._pending[category] = ""
-                self._log.add_output(category, rest)
-            elif rest and self._timer is None:
-                self._timer = loop.call_later(max(wait, 0.001), self._flush_old)
+        self._overdue = {name for name, rest in self._pending.items() if rest and self._begun[name] + UNFINISHED <= now}
+        self._timer = loop.call_later(0.001, self._flush_overdue)
+
+    def _flush_overdue(self) -> None:
+        """Show lines that are still unfinished. When lines come fast, one has always just begun."""
+        self._timer = None
+        for category in self._overdue:
+            self._log.add_output(category, self._pending[category])
+            self._pending[category] = ""
+        self._overdue.clear()
+        if any(self._pending.values()):
+            self._timer = asyncio.get_running_loop().call_later(UNFINISHED, self._note_overdue)
 
     def _add_line(self, category: str, line: str) -> None:
         for start in range(0, len(line), LONGEST):
@@ -392,6 +400,7 @@ class OutputLines:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._overdue.clear()
         for category, rest in self._pending.items():
             if rest:
                 self._pending[category] = ""
