@@ -40,3 +40,12 @@ def test_a_recorded_program_is_asked_from_a_shell(ocdb: Ocdb, program: Callable[
     assert "traceEvents" in json.loads(chrome.read_text())
     assert "5 calls" in ocdb("open", str(file)) and "price_of" in ocdb("slow")
     assert "no difference in 5 calls" in ocdb("diff", str(file), str(file))
+
+
+def test_a_test_that_cannot_be_run_says_why_though_nothing_was_recorded(
+    ocdb: Ocdb, program: Callable[..., Path]
+) -> None:
+    path = program("def test_nothing():\n    pass\n", "test_nothing.py")
+    told = ocdb("trace", "--test", str(path))
+    assert "exited with code 1" in told and "pytest was not found" in told
+    assert "no function of the recorded folders was called" in told

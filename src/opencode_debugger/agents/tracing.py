@@ -30,11 +30,20 @@ async def trace(conversation: Conversation, given: arguments.Trace) -> Told:
         session = await conversation.find_session(given.session)
         return await _ask(conversation, given, session, ANSWER_BUDGET)
     ran = await run(conversation, _recorded_run(given))
+    try:
+        return await _answer_about_run(conversation, given, ran)
+    except RelayError as error:
+        if error.code != "RECORDING_NOT_FOUND":
+            raise
+        return ran._replace(text=f"{ran.text}\n{error.message}")  # how it ended tells why
+
+
+async def _answer_about_run(conversation: Conversation, given: arguments.Trace, ran: Told) -> Told:
     session = ran.session_id or ""
-    if given.question != "trace":
-        asked = await _ask(conversation, given, session, ANSWER_BUDGET)
-        return asked._replace(text=f"{_first_line(ran)}\n{asked.text}", status=ran.status, session_id=session)
-    return await _tell_what_matters(conversation, given, ran)
+    if given.question == "trace":
+        return await _tell_what_matters(conversation, given, ran)
+    asked = await _ask(conversation, given, session, ANSWER_BUDGET)
+    return asked._replace(text=f"{_first_line(ran)}\n{asked.text}", status=ran.status, session_id=session)
 
 
 async def _tell_what_matters(conversation: Conversation, given: arguments.Trace, ran: Told) -> Told:
