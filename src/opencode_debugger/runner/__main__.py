@@ -69,6 +69,8 @@ def become_runner(folder: str) -> None:
     adopt_orphans()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     uvloop.run(SessionServer(folder).run())  # a step takes a third less of our time than with the loop of asyncio
+    logging.shutdown()
+    os._exit(0)  # taking the interpreter apart would copy all memory that is shared
 
 
 def show_in_process_list(folder: str) -> None:
