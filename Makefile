@@ -5,7 +5,7 @@ READY = .venv/.installed
 DEV_READY = .venv/.installed-dev
 JOBS ?= 5
 
-.PHONY: setup serve check test tools lint collect compare record bench cpython coverage lock clean
+.PHONY: setup serve check test debian-tools tools lint collect compare record bench cpython coverage lock clean
 
 setup: $(DEV_READY)
 	@:
@@ -27,9 +27,11 @@ lint: $(DEV_READY)
 check: lint
 	@$(BIN)/python -m pytest -q -n $(JOBS) --max-worker-restart 0 --dist loadfile --no-loadscope-reorder @tests/quick.txt
 
-tools: $(DEV_READY)
-	@test -x .venv/bare/bin/python3 || $(BIN)/python -m venv --without-pip .venv/bare
+debian-tools:
 	@sh scripts/test-tools
+
+tools: $(DEV_READY) debian-tools
+	@test -x .venv/bare/bin/python3 || $(BIN)/python -m venv --without-pip .venv/bare
 	@sh scripts/mcp-inspector
 	@sh scripts/page-tools
 	@sh scripts/compile "$$HOME"/.pyenv/versions/3.[89].*/bin/python "$$HOME"/.pyenv/versions/3.1?.*/bin/python
@@ -37,7 +39,8 @@ tools: $(DEV_READY)
 collect: $(DEV_READY) # so that tests are compiled once, and not by each worker
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q --collect-only --ignore tests/recorded > /dev/null || :
 
-test: $(DEV_READY)
+test:
+	@$(MAKE) --no-print-directory -j2 $(DEV_READY) debian-tools
 	@$(MAKE) --no-print-directory -j2 lint tools collect
 	@$(BIN)/python -m pytest -n $(JOBS) --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --ignore tests/recorded $(ARGS)
 
