@@ -12,6 +12,7 @@ from pathlib import Path
 import breadth
 import hypothesis
 import pytest
+from forked_relays import RELAY_FORKS
 from native import build
 from places import ROOT
 from relays import Api, Relay, Session, left_running
@@ -66,6 +67,7 @@ def take_samples(config: pytest.Config, items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left_running() -> Iterator[None]:
     yield
+    RELAY_FORKS.close()
     wait_until(lambda: not left_running(), left_running)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import breadth
 import pytest
 from places import PROGRAMS, STAND_IN
-from reading import PARAMETERS, READABLE, ROUTES, WITHOUT_ROUTES, Reading
+from reading import OF_NO_SESSION, PARAMETERS, READABLE, ROUTES, SAME_AT_EVERY_STOP, WITHOUT_ROUTES, Reading
 from relays import Api, Relay, Session, pythons, refusal
 from sockets import local_token
 
@@ -60,6 +60,9 @@ RUNNING = (
 OF_EVALUATING = {"__import__ of _ocdb by None", "Alike.__eq__"}
 """How debugpy is asked for those who may run code, and what it does with their namespace."""
 EXPRESSIONS = [form.format(name) for name in NAMES for form in FORMS] + list(RUNNING)
+SOME = len(FORMS) + 1
+"""Each name in one form, each time the next one; on the next interpreter another one."""
+PYTHONS = pythons("3.8", "3.11", "3.13")
 
 
 def token_of(relay: Relay, *scopes: str) -> str:
@@ -84,9 +87,9 @@ def test_every_operation_that_readers_may_do_is_tried() -> None:
     assert {operation for operation, _, _ in ROUTES} == READABLE - WITHOUT_ROUTES
 
 
-@pytest.mark.parametrize("python", pythons("3.8", "3.11", "3.13").values(), ids=pythons("3.8", "3.11", "3.13"))
+@pytest.mark.parametrize(("turn", "python"), list(enumerate(PYTHONS.values())), ids=PYTHONS)
 def test_a_reader_of_a_python_program_runs_none_of_it(
-    api: Api, relay: Relay, token: str, python: Path, tmp_path: Path
+    api: Api, relay: Relay, token: str, turn: int, python: Path, tmp_path: Path
 ) -> None:
     trace = tmp_path / "trace"
     with api.session(python_path=str(python)) as session:
@@ -96,10 +99,10 @@ def test_a_reader_of_a_python_program_runs_none_of_it(
         session.post("/exception-breakpoints", {"filters": ["raised"], "exceptions": ["Trouble"]})
         quietly = {"wait": 30, "fields": ["location"]}
         session.launch(HOSTILE, env={"TRACE": str(trace)}, record=True, **quietly)
-        tried = EXPRESSIONS if breadth.ALL else [*EXPRESSIONS[::4], *RUNNING]
-        reading = Reading(relay, session.id, token, tried, HOSTILE, frames=4)
+        tried = EXPRESSIONS if breadth.ALL else [*EXPRESSIONS[turn * SOME // 2 : -len(RUNNING) : SOME], *RUNNING]
+        reading = Reading(relay, session.id, token, tried, HOSTILE, frames=4 if breadth.ALL else 2)
         trace.unlink(missing_ok=True)
-        reading.routes()
+        reading.routes(without=OF_NO_SESSION if turn else ())
         assert not trace.exists(), sorted(set(trace.read_text().splitlines()))
         reading.streams()
         assert OF_EVALUATING.issuperset(trace.read_text().splitlines())
@@ -112,7 +115,7 @@ def test_a_reader_of_a_python_program_runs_none_of_it(
         session.resume(**quietly)
         trace.unlink(missing_ok=True)
         at_exception = Reading(relay, session.id, token, ["loud", "note('ran')"], HOSTILE, frames=2)
-        at_exception.routes()
+        at_exception.routes(without=SAME_AT_EVERY_STOP)
         assert not trace.exists(), sorted(set(trace.read_text().splitlines()))
         told = reading_of(at_exception, "exception")[0]
         assert "type" in told, told
@@ -147,7 +150,8 @@ def test_a_reader_of_an_ez_program_has_nothing_evaluated(
         path, debugger_path=str(STAND_IN), env={"EZ_STAND_IN": f"document notes={notes}"}, fields=["location"]
     )
     reading = Reading(relay, session.id, token, ["m", "m * 2", "twice(3)", "m = 5", "m[0]", "nobody"], path)
-    reading.everything()
+    reading.routes(without=OF_NO_SESSION)
+    reading.streams()
     assert not notes.exists(), notes.read_text()
     rows = reading_of(reading, "list_watches")[0]["watches"]
     assert [row.get("value", row.get("error")) for row in rows] == ["43", UNREAD]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -53,27 +54,27 @@ def place(path: Path, mark: str) -> str:
     return f"{path.name}:{line_of(path, mark)}"
 
 
-def test_a_python_program_is_debugged_by_single_commands(ocdb: Ocdb, counting: Path) -> None:
+def test_a_python_program_is_debugged_by_single_commands(shell: Ocdb, counting: Path) -> None:
     add, back = line_of(counting, "add"), line_of(counting, "return")
-    stopped = ocdb("run", "counting.py", "-b", f"counting.py:{add} if number == 1", "--", "3", "--verbose")
+    stopped = shell("run", "counting.py", "-b", f"counting.py:{add} if number == 1", "--", "3", "--verbose")
     assert f"paused: breakpoint bp_1 at counting.py:{add} in count" in stopped
     assert "counts ['3', '--verbose']" in stopped
-    assert ocdb("print", "number", "+", "41") == "42\n"
-    assert ocdb("print", "number / 0", code=1) == "raised ZeroDivisionError: division by zero\n"
-    assert ocdb("p", "--frame", "1", "count.__name__") == "'count'\n"
-    assert "limit: int = 3" in ocdb("look")
-    assert "1 <module> counting.py:" in ocdb("bt")
-    assert "total += number  # @add" in ocdb("source", str(add), "--around", "0")
-    assert "changed: total: 0 → 1" in ocdb("n")
-    assert "number: 1 → 2" in ocdb("s")
-    ocdb("set", "total", "100")
-    assert "condition is met" in ocdb("until", "total == 102")
-    assert f"counting.py:{back} in count" in ocdb("to", str(back))
-    assert "102" in ocdb("out")
-    assert "exited with code 0" in ocdb("c", code=ENDED)
-    assert ocdb("output").splitlines()[-1] == "102"
-    assert "deleted" in ocdb("end")
-    assert "There is no session" in ocdb.refuse("c") or "sessions" in ocdb.refuse("c")
+    assert shell("print", "number", "+", "41") == "42\n"
+    assert shell("print", "number / 0", code=1) == "raised ZeroDivisionError: division by zero\n"
+    assert shell("p", "--frame", "1", "count.__name__") == "'count'\n"
+    assert "limit: int = 3" in shell("look")
+    assert "1 <module> counting.py:" in shell("bt")
+    assert "total += number  # @add" in shell("source", str(add), "--around", "0")
+    assert "changed: total: 0 → 1" in shell("n")
+    assert "number: 1 → 2" in shell("s")
+    shell("set", "total", "100")
+    assert "condition is met" in shell("until", "total == 102")
+    assert f"counting.py:{back} in count" in shell("to", str(back))
+    assert "102" in shell("out")
+    assert "exited with code 0" in shell("c", code=ENDED)
+    assert shell("output").splitlines()[-1] == "102"
+    assert "deleted" in shell("end")
+    assert re.search("There is no session|sessions", shell.refuse("c"))
 
 
 def test_a_native_program_is_debugged_by_the_same_commands(ocdb: Ocdb, tmp_path: Path, build: Builder) -> None:

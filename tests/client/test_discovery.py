@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from relays import Relay
-from started_relays import kill_relay, relay_pid, relays_of
+from started_relays import relay_pid, relays_of
 from waiting import runs, wait_until
 
 from opencode_debugger import __version__
@@ -56,23 +56,19 @@ def test_clients_that_start_one_at_the_same_time_end_up_with_one(folder: Path) -
     assert "already running" not in log
 
 
-def test_a_relay_that_was_killed_is_started_again_and_has_its_sessions(folder: Path) -> None:
-    asker = HttpAsker(running_or_started(), find_again=running_or_started)
-    created = json.loads(run_now(asker.ask("create_session", {"name": "kept"})))
-    first = kill_relay(folder)
-    assert not is_running(folder), "its lock file is still there"
-    assert json.loads(run_now(asker.ask("info", {"session_id": created["session_id"]})))["name"] == "kept"
-    assert relay_pid(folder) != first
-    asker.close()
-
-
-def test_a_relay_whose_port_is_taken_takes_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relay_whose_port_is_taken_takes_another_and_a_log_that_has_grown_is_begun_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting, "LARGEST_LOG", 10)
+    folder.mkdir(mode=0o700)
+    (folder / "relay.log").write_text("what happened before")
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         monkeypatch.setenv("OPENCODE_DEBUG_PORT", str(port))
         found = running_or_started()
         assert found.port != port
         assert ask(found, "health")["status"] == "healthy"
+    assert "before" not in (folder / "relay.log").read_text()
 
 
 def test_a_relay_that_nobody_needs_ends_and_is_started_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,14 +113,6 @@ def test_no_relay_is_started_in_a_folder_that_others_can_read(folder: Path) -> N
     with pytest.raises(Problem, match=rf"no relay can be started for {folder}: .*chmod 700"):
         running_or_started()
     assert not (folder / "relay.log").exists()
-
-
-def test_a_log_that_has_grown_is_begun_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "LARGEST_LOG", 10)
-    folder.mkdir(mode=0o700)
-    (folder / "relay.log").write_text("what happened before")
-    running_or_started()
-    assert "before" not in (folder / "relay.log").read_text()
 
 
 def test_who_listens_in_the_place_of_our_relay_is_not_told_the_token(

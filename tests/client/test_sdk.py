@@ -21,6 +21,7 @@ from opencode_debugger import client
 from opencode_debugger.answers.sessions import WaitingForInput
 from opencode_debugger.answers.stop_reports import ProgramRun, StopReport
 from opencode_debugger.client import AsyncDebugSession, DebugClient, DebugError, Problem
+from opencode_debugger.client.discovery import is_running
 
 Debug = Callable[..., client.DebugSession]
 APP = """
@@ -132,7 +133,8 @@ def test_breakpoints_that_wait_for_something_are_told(debug: Debug, app: Path) -
 
 def test_a_test_is_debugged_where_it_fails(debug: Debug, program: Callable[..., Path]) -> None:
     path = program("def test_sum():\n    got = 1 + 1\n    assert got == 3\n", "test_sums.py")
-    with debug(test="test_sums.py::test_sum", cwd=path.parent, python_path=sys.executable) as d:
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with debug(test="test_sums.py::test_sum", cwd=path.parent, python_path=sys.executable, env=alone) as d:
         assert d.stop_reason == "exception", (d.report, d.output)
         assert d.location is not None
         assert (d.location.line, d.locals["got"].value) == (3, "2")
@@ -187,6 +189,7 @@ def test_a_relay_that_crashed_is_started_again_and_the_session_is_found(folder: 
     with client.debug(app, stop=[at(app, "add")]) as d:
         before = d.locals["item"].value
         first = kill_relay(folder)
+        assert not is_running(folder), "its lock file is still there"
         assert d.locals["item"].value == before, "the program is where it was"
         assert relay_pid(folder) != first
         kill_relay(folder)

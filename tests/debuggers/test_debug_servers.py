@@ -129,7 +129,12 @@ def ignored(pid: int) -> set[int]:
     return {number for number in (signal.SIGPIPE, signal.SIGXFSZ) if int(found[1], 16) >> (number - 1) & 1}
 
 
-@pytest.mark.parametrize("way", [*WAYS, "tunnel_only gdbserver", "tunnel_only lldb-server"])
+LAUNCHES = [*WAYS, "tunnel_only gdbserver", "tunnel_only lldb-server"]
+
+
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.wide if way == "gdb" else []) for way in LAUNCHES]
+)  # gdb alone has no server
 def test_no_process_of_a_launch_listens_on_a_port(relay: Relay, api: Api, build: Builder, way: str) -> None:
     name = way.removeprefix("tunnel_only ")
     options: dict[str, Any] = {**WAYS[name], "tunnel_only": way != name}
@@ -150,7 +155,7 @@ def test_no_process_of_a_launch_listens_on_a_port(relay: Relay, api: Api, build:
     assert watch.found == set()
 
 
-@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+@pytest.mark.parametrize("adapter", [pytest.param("gdb", marks=pytest.mark.wide), "lldb"])
 def test_no_process_of_an_attach_listens_on_a_port(relay: Relay, api: Api, build: Builder, adapter: str) -> None:
     target = Target([str(build("slow").program)])
     try:

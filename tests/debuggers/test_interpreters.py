@@ -81,6 +81,16 @@ def a_few(request: pytest.FixtureRequest) -> Path:
     return Path(request.param)
 
 
+@pytest.fixture(
+    params=[
+        pytest.param(path, id=version, marks=[] if version == list(FEW)[-1] else pytest.mark.wide)
+        for version, path in FEW.items()
+    ]
+)
+def newest(request: pytest.FixtureRequest) -> Path:
+    return Path(request.param)
+
+
 @pytest.fixture
 def any_python() -> Path:
     return PYTHONS.get("3.11", Path(sys.executable))
@@ -199,11 +209,11 @@ def test_a_package_runs_as_with_dash_m(here: Session, package: Path, any_python:
     assert_same_run(here, here.resume(), plain(any_python, "-m", "shop", "a b", "-x", cwd=package))
 
 
-def test_a_module_sees_what_it_would_see_alone(api: Api, a_few: Path, package: Path) -> None:
-    with api.session(python_path=str(a_few)) as session:
+def test_a_module_sees_what_it_would_see_alone(api: Api, newest: Path, package: Path) -> None:
+    with api.session(python_path=str(newest)) as session:
         assert session.launch(module="shop.about", args=["x"], cwd=str(package))["exit_code"] == 0
         about = json.loads(session.output())
-    expected = json.loads(plain(a_few, "-m", "shop.about", "x", cwd=package).stdout)
+    expected = json.loads(plain(newest, "-m", "shop.about", "x", cwd=package).stdout)
     del about["environ"], expected["environ"]
     assert about == expected
 
@@ -219,11 +229,11 @@ def test_unit_tests_are_debugged_as_a_module(here: Session, package: Path) -> No
     assert "FAILED (failures=1)" in here.output("stderr")
 
 
-def test_code_sees_what_it_would_see_alone(api: Api, a_few: Path, tmp_path: Path) -> None:
-    with api.session(python_path=str(a_few)) as session:
+def test_code_sees_what_it_would_see_alone(api: Api, newest: Path, tmp_path: Path) -> None:
+    with api.session(python_path=str(newest)) as session:
         assert session.launch(code=ABOUT, args=["x"], cwd=str(tmp_path))["exit_code"] == 0
         about = json.loads(session.output())
-    expected = json.loads(plain(a_few, "-c", ABOUT, "x", cwd=tmp_path).stdout)
+    expected = json.loads(plain(newest, "-c", ABOUT, "x", cwd=tmp_path).stdout)
     del about["environ"], expected["environ"]
     assert about == expected
 
@@ -396,16 +406,16 @@ def without_runpy(traceback: str) -> str:
     return re.sub(r'  File "[^"]*runpy[^"]*".*\n(    .*\n)*', "", traceback)
 
 
-def test_tracebacks_of_modules_and_code_are_the_same(api: Api, a_few: Path, package: Path) -> None:
+def test_tracebacks_of_modules_and_code_are_the_same(api: Api, newest: Path, package: Path) -> None:
     (package / "shop" / "__main__.py").write_text("def f():\n    return 1 / 0\n\n\nf()\n")
-    with api.session(python_path=str(a_few)) as session:
+    with api.session(python_path=str(newest)) as session:
         end = session.launch(module="shop", cwd=str(package), stop_on_exception=False)
-        expected = plain(a_few, "-m", "shop", cwd=package)
+        expected = plain(newest, "-m", "shop", cwd=package)
         assert end["exit_code"] == expected.returncode == 1
         assert without_runpy(session.output("stderr")) == without_runpy(expected.stderr.decode())
-    with api.session(python_path=str(a_few)) as session:
+    with api.session(python_path=str(newest)) as session:
         end = session.launch(code="def f():\n    return 1 / 0\nf()\n", stop_on_exception=False)
-        assert_same_run(session, end, plain(a_few, "-c", "def f():\n    return 1 / 0\nf()\n"))
+        assert_same_run(session, end, plain(newest, "-c", "def f():\n    return 1 / 0\nf()\n"))
 
 
 @pytest.mark.parametrize("folder", ["with spaces", "ünï 日本", "quote's", "a%20b", "#hash"])

@@ -91,7 +91,11 @@ def test_what_a_program_becomes_is_told_and_stops_at_the_breakpoints(session: Se
 BECOMES = "import os, sys; os.execv(sys.argv[1], ['family', 'twice', '5'])"
 
 
-@pytest.mark.parametrize("how", [{}, {"adapter": None, "debugger": "gdbserver"}], ids=["gdb", "gdbserver"])
+@pytest.mark.parametrize(
+    "how",
+    [{}, pytest.param({"adapter": None, "debugger": "gdbserver"}, marks=pytest.mark.wide)],
+    ids=["gdb", "gdbserver"],
+)
 def test_a_daemon_is_debugged_after_the_program_has_ended(session: Session, program: Native, how: Any) -> None:
     debugged(session, program, "daemon", **how)
     (child,) = family(session, 1)
@@ -218,7 +222,7 @@ def test_a_child_that_is_killed_while_it_is_held_leaves_nothing_in_the_memory_of
     ("how", "message"),
     [
         ({}, NOT_ENABLED),
-        ({"debugger": "gdbserver"}, NOT_ENABLED),
+        pytest.param({"debugger": "gdbserver"}, NOT_ENABLED, marks=pytest.mark.wide),
         ({"adapter": "lldb"}, f"Subprocess spawned but not attached: {ONE_PROCESS}."),
     ],
     ids=["gdb", "gdbserver", "lldb"],

@@ -148,10 +148,11 @@ def test_any_page_of_a_large_container_is_shown_and_its_elements_are_set(
         assert (total, row["name"], row["value"]) == (size, f"[{size - 1}]", value)
         session.post(f"/variables/{reference}/set", {"name": row["name"], "value": "7"})
         assert last(name)[2]["value"] == "7"
-    assert (last("bits")[1], last("bits")[2]["value"]) == (1000000, "true")
-    for name in ("unique", "squares", "hashed"):
-        assert last(name)[1] == 3000
-    assert ("5998" in last("squares")[2]["value"], "2999" in last("unique")[2]["value"]) == (True, True)
+    _, size, row = last("bits")
+    assert (size, row["value"]) == (1000000, "true")
+    for name, value in (("unique", "2999"), ("squares", "5998"), ("hashed", "")):
+        _, size, row = last(name)
+        assert size == 3000 and value in row["value"]
     assert row_of(session, "text")["truncated"]
     assert session.evaluate("two.value")["result"] == "2"
 
@@ -473,7 +474,7 @@ def test_a_core_file_shows_where_it_crashed(session: Session, build: Builder, ad
         assert "is of crash, not of tour" in stop["warnings"][0]
 
 
-@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+@pytest.mark.parametrize("adapter", ["gdb", pytest.param("lldb", marks=pytest.mark.wide)])
 def test_a_core_file_of_another_build_or_without_its_end_is_shown_with_a_warning(
     api: Api, build: Builder, tmp_path: Path, adapter: str
 ) -> None:
@@ -536,7 +537,7 @@ def test_pointers_that_lead_back_are_circular(session: Session, build: Builder, 
     assert circular(inside(bob)) == {"next": ann["variables_reference"], "self": bob["variables_reference"]}
 
 
-@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+@pytest.mark.parametrize("adapter", ["gdb", pytest.param("lldb", marks=pytest.mark.wide)])
 def test_long_texts_are_shown_as_far_as_asked_for_and_marked_where_they_are_cut(
     session: Session, build: Builder, adapter: str
 ) -> None:

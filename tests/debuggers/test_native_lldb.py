@@ -251,10 +251,10 @@ def test_lines_outside_of_functions_are_told_with_the_next_one_that_has_code(ses
 def test_a_debugger_that_is_busy_holds_up_neither_polls_nor_pauses(session: Session, build: Builder) -> None:
     trouble = build("trouble")
     launch(session, trouble, stop_on_entry=True)
-    with meanwhile(session, lambda other: other.evaluate("forever()", timeout=2)) as evaluated:
+    with meanwhile(session, lambda other: other.evaluate("forever()", timeout=1)) as evaluated:
         assert wait_until(lambda: busy(session))["status"] == "paused"
         refusal(504, "DEBUGPY_TIMEOUT", evaluated.result)
-    session.break_at(trouble.source, "call", log_message="{forever()}" * 4)  # each takes its whole time
+    session.break_at(trouble.source, "call", log_message="{forever()}" * 2)  # each takes its whole time
     session.resume(wait=False)
     assert wait_until(lambda: busy(session))["status"] == "running"
     with soon():
@@ -339,7 +339,9 @@ def test_a_debugger_that_dies_is_told_at_once_and_nothing_is_left(
     assert [process for process in family if process.is_running()] == []
 
 
-@pytest.mark.parametrize("way", BOTH, ids=["lldb", "lldb-server"])
+@pytest.mark.parametrize(
+    "way", [LLDB, pytest.param({"debugger": "lldb-server"}, marks=pytest.mark.wide)], ids=["lldb", "lldb-server"]
+)
 def test_a_program_that_is_killed_while_it_is_paused_is_told_as_killed(
     session: Session, build: Builder, way: dict[str, str]
 ) -> None:

@@ -33,27 +33,9 @@ def started(api: Api, account: Native) -> Start:
 
 
 @BOTH
-def test_memory_is_read_and_written(started: Start, adapter: str) -> None:
-    with started(adapter) as session:
-        found = session.get("/memory", address="note", count=6)
-        assert (found["bytes"], found["text"], found["count"], found["unreadable"]) == ("706169640000", "paid..", 6, 0)
-        assert session.get("/memory", address=found["address"], offset=1, count=2)["text"] == "ai"
-        assert session.get("/memory", address="balance", count=4)["bytes"] == "64000000"
-        whole = session.get("/memory", address="note", count=5000)
-        assert whole["text"].startswith("paid..") and whole["count"] + whole["unreadable"] == 5000
-        written = session.post("/memory", {"address": "note", "offset": 2, "bytes": "6e6b21"})
-        assert written == {"address": hex(int(found["address"], 16) + 2), "written": 3}
-        assert session.get("/memory", address="note", count=6)["text"] == "pank!."
-        refusal(400, "INVALID_PARAMETER", session.get, "/memory", address="0x10", count=4)
-        refusal(400, "EVALUATE_ERROR", session.get, "/memory", address="nothing_like_this")
-        refusal(400, "INVALID_REQUEST", session.post, "/memory", {"address": "note", "bytes": "6x"})
-        session.resume()
-        assert session.output().endswith(" pank!\n")
-        refusal(409, "INVALID_SESSION_STATE", session.get, "/memory", address="note")
-
-
-@BOTH
-def test_machine_code_is_shown_and_stepped(started: Start, account: Native, adapter: str) -> None:
+def test_machine_code_is_shown_and_stepped_and_memory_is_read_and_written(
+    started: Start, account: Native, adapter: str
+) -> None:
     with started(adapter) as session:
         shown = session.get("/disassembly", count=4)["instructions"]
         assert [each["is_current"] for each in shown] == [True, False, False, False]
@@ -70,6 +52,22 @@ def test_machine_code_is_shown_and_stepped(started: Start, account: Native, adap
         assert stop["stop_reason"] == "step"
         again = session.get("/disassembly", count=1)["instructions"][0]
         assert again["address"] == shown[1]["address"] and again["is_current"]
+
+        found = session.get("/memory", address="note", count=6)
+        assert (found["bytes"], found["text"], found["count"], found["unreadable"]) == ("706169640000", "paid..", 6, 0)
+        assert session.get("/memory", address=found["address"], offset=1, count=2)["text"] == "ai"
+        assert session.get("/memory", address="balance", count=4)["bytes"] == "64000000"
+        whole = session.get("/memory", address="note", count=5000)
+        assert whole["text"].startswith("paid..") and whole["count"] + whole["unreadable"] == 5000
+        written = session.post("/memory", {"address": "note", "offset": 2, "bytes": "6e6b21"})
+        assert written == {"address": hex(int(found["address"], 16) + 2), "written": 3}
+        assert session.get("/memory", address="note", count=6)["text"] == "pank!."
+        refusal(400, "INVALID_PARAMETER", session.get, "/memory", address="0x10", count=4)
+        refusal(400, "EVALUATE_ERROR", session.get, "/memory", address="nothing_like_this")
+        refusal(400, "INVALID_REQUEST", session.post, "/memory", {"address": "note", "bytes": "6x"})
+        session.resume()
+        assert session.output().endswith(" pank!\n")
+        refusal(409, "INVALID_SESSION_STATE", session.get, "/memory", address="note")
 
 
 @BOTH

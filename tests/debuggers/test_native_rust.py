@@ -142,7 +142,7 @@ def test_a_panic_stops_in_the_code_that_panics_and_the_program_goes_on(
     assert session.get("/exception-breakpoints")["exception_breakpoints"][0]["hit_count"] == 8
 
 
-@pytest.mark.parametrize("adapter", ["gdb", "lldb"])
+@pytest.mark.parametrize("adapter", ["gdb", pytest.param("lldb", marks=pytest.mark.wide)])
 def test_panics_stop_only_those_who_want_to_hear_of_them(session: Session, shop: Native, adapter: str) -> None:
     launch = {"program": str(shop.program), "adapter": adapter, "args": ["caught", "thread", "1"]}
     end = session.launch(**launch, stop_on_exception=False)

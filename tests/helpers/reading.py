@@ -12,7 +12,7 @@ code, or a command of its debugger, is run, and give `Reading` the expressions t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,9 @@ ROUTES = [
 STREAMED = {"follow_output", "follow_events", "follow_sessions"}
 WITHOUT_ROUTES = {"summary", "describe", "logs", "locate_recording"}
 """asked by the relay itself; a WebSocket"""
+OF_NO_SESSION = {name for name, _, path in ROUTES if "{session_id}" not in path}
+SAME_AT_EVERY_STOP = OF_NO_SESSION | {"recording", "trace", "errors", "slow", "calls", "origin", "life", "diff"}
+SAME_AT_EVERY_STOP |= {"export_recording", "read_memory", "disassemble", "files", "modules", "ping"}
 MOST_ROWS = 80
 
 Asked = dict[str, Any]
@@ -56,11 +59,14 @@ class Reading:
         self.routes()
         self.streams()
 
-    def routes(self) -> None:
+    def routes(self, without: Collection[str] = ()) -> None:
+        """Of all operations but those named."""
         with Api(self.relay.base_url, self.token) as api:
             references = self._references(api)
             threads = [row["id"] for row in self._ask(api, "GET", "/threads").get("threads", [])] or [1]
             for operation, method, path in ROUTES:
+                if operation in without:
+                    continue
                 for filled in self._filled(path, threads[:3], references):
                     for asked in PARAMETERS[operation](self):
                         self._call(api, operation, method, filled, asked)

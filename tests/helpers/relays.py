@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import breadth
 import httpx2
 import psutil
+from forked_relays import RELAY_FORKS, ForkedProcess
 from waiting import runs, wait_until
 
 from opencode_debugger.operations.event_kinds import EventKind
@@ -220,8 +221,11 @@ def free_port() -> int:
     raise AssertionError("there is always one more")
 
 
+COMMAND = (sys.executable, "-m", "opencode_debugger")
+
+
 class Relay:
-    """A relay in a process of its own, as a user starts it."""
+    """A relay in a process of its own."""
 
     def __init__(
         self,
@@ -236,8 +240,8 @@ class Relay:
         self.port = port or free_port()
         self.settings = {"max_sessions": 100, **settings}
         self.log = data_dir.parent / f"relay-{self.port}.log"
-        self.process: subprocess.Popen[bytes] | None = None
-        self.program = (sys.executable, "-m", "opencode_debugger")
+        self.process: subprocess.Popen[bytes] | ForkedProcess | None = None
+        self.program = COMMAND
         self.cwd: Path | None = None
         self.env: dict[str, str] = {}
         self.is_up = lambda: httpx2.get(f"{self.base_url}/health", verify=False).status_code == 200
@@ -246,16 +250,24 @@ class Relay:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/api/v1"
 
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether nothing is special in how it is started."""
+        return self.program == COMMAND and not self.started_by and self.cwd is None and not self.env
+
     def start(self) -> Relay:
         names = {f"OPENCODE_DEBUG_{name.upper()}": str(value) for name, value in self.settings.items()}
-        command = [*self.started_by, *self.program, "serve"]
         where = [] if "uds" in self.settings else ["--port", str(self.port)]
-        command += [*where, "--data-dir", str(self.data_dir)]
+        arguments = ["serve", *where, "--data-dir", str(self.data_dir)]
+        env = {**os.environ, **names, RUN_MARKER: RUN_ID, **self.env}
         with open(self.log, "ab") as log:
-            env = {**os.environ, **names, RUN_MARKER: RUN_ID, **self.env}
-            self.process = subprocess.Popen(
-                command, env=env, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
+            if self.is_ordinary:
+                self.process = RELAY_FORKS.start(arguments, env, self.log)
+            else:
+                command = [*self.started_by, *self.program, *arguments]
+                self.process = subprocess.Popen(
+                    command, env=env, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                )
         wait_until(self._has_answered, lambda: f"the relay did not start:\n{self.log.read_text()}")
         return self
 

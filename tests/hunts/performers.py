@@ -37,26 +37,22 @@ class Performer(Protocol):
     def close(self) -> None: ...
 
 
-def make_project(hunt: Hunt, folder: Path) -> Path:
-    """Lay out the hunted program below a folder, with an environment that has the old releases."""
+def make_project(folder: Path) -> None:
+    """Lay out the hunted programs in a folder, with an environment that has the old releases."""
     subprocess.run(["sh", ROOT / "scripts" / "hunted-packages"], check=True)
-    project = folder / hunt.name
-    shutil.copytree(PROGRAMS / hunt.name, project)
-    (project / ".venv").symlink_to(ROOT / ".venv" / "hunted")
-    return project
+    for program in PROGRAMS.iterdir():
+        shutil.copytree(program, folder, dirs_exist_ok=True)
+    (folder / ".venv").symlink_to(ROOT / ".venv" / "hunted")
 
 
 def perform_hunt(hunt: Hunt, performer: Performer) -> list[Exchange]:
     """Take every step; each answer must show what the hunter is to learn from it."""
     exchanges: list[Exchange] = []
-    try:
-        for step in hunt.steps:
-            exchanges += (new := performer.perform(step))
-            answer = "\n".join(each.answer for each in new)
-            for expected in step.shows:
-                assert re.search(expected, answer, re.DOTALL), f"{expected!r} is not in: {answer}"
-    finally:
-        performer.close()
+    for step in hunt.steps:
+        exchanges += (new := performer.perform(step))
+        answer = "\n".join(each.answer for each in new)
+        for expected in step.shows:
+            assert re.search(expected, answer, re.DOTALL), f"{expected!r} is not in: {answer}"
     return exchanges
 
 
@@ -152,7 +148,8 @@ class RestPerformer:
 
     def _run(self, script: str, breakpoints: list[str], watches: tuple[str, ...] = ()) -> None:
         """A session, its breakpoints and watches, and its program are made one after the other."""
-        made = run_now(self.ask("create_session", {"project_root": str(self._folder)}))
+        wishes = {"project_root": str(self._folder), "restore_breakpoints": False}
+        made = run_now(self.ask("create_session", wishes))
         self._session = json.loads(made)["session_id"]
         named = {"session_id": self._session}
         run_now(self.ask("set_breakpoints", {**named, "breakpoints": breakpoints}))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -23,21 +24,24 @@ each_hunt = pytest.mark.parametrize("hunt", HUNTS, ids=lambda hunt: hunt.name)
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Hunt], Path]:
-    """Gives the folder of a hunted program."""
-    return cache(lambda hunt: make_project(hunt, tmp_path_factory.mktemp("hunts")))
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the hunted programs."""
+    folder = tmp_path_factory.mktemp("hunts")
+    make_project(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
-def performed(relay: Relay, project: Callable[[Hunt], Path]) -> Hunter:
-    """Performs a hunt through a door, once."""
-    return cache(lambda hunt, door: perform_hunt(hunt, door(relay, project(hunt))))
+def performed(relay: Relay, project: Path) -> Iterator[Hunter]:
+    """Performs a hunt through a door, once; behind each door there is one performer for all hunts."""
+    with contextlib.ExitStack() as doors:
+        enter = cache(lambda door: doors.enter_context(contextlib.closing(door(relay, project))))
+        yield cache(lambda hunt, door: perform_hunt(hunt, enter(door)))
 
 
 @each_hunt
-def test_the_user_sees_what_is_wrong(hunt: Hunt, project: Callable[[Hunt], Path]) -> None:
-    folder = project(hunt)
-    command = [folder / ".venv" / "bin" / "python", folder / hunt.script]
+def test_the_user_sees_what_is_wrong(hunt: Hunt, project: Path) -> None:
+    command = [project / ".venv" / "bin" / "python", project / hunt.script]
     assert hunt.wrong in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -55,9 +59,9 @@ def test_the_cause_is_found_in_few_calls_and_half_the_characters(hunt: Hunt, doo
     assert characters(exchanges) <= characters(performed(hunt, RestPerformer)) / 2
 
 
-def test_the_documentation_has_the_transcripts(project: Callable[[Hunt], Path], performed: Hunter) -> None:
+def test_the_documentation_has_the_transcripts(project: Path, performed: Hunter) -> None:
     """With RECORD=1 they are written there."""
-    told = [transcript(hunt, performed(hunt, McpPerformer), project(hunt)) for hunt in HUNTS]
+    told = [transcript(hunt, performed(hunt, McpPerformer), project) for hunt in HUNTS]
     if "RECORD" in os.environ:
         renew(DOCUMENT, told)
     document = comparable(DOCUMENT.read_text(encoding="utf-8"))

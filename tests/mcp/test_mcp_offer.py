@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import subprocess
@@ -21,6 +22,7 @@ from relays import RUN_ID, RUN_MARKER, Api, Relay
 from waiting import wait_until
 
 from opencode_debugger.agents.table import AGENT_CALLS
+from opencode_debugger.cli.serving.token_work import create_token, revoke_token
 
 Write = Callable[..., Path]
 
@@ -49,14 +51,6 @@ def ask_over_stdio(data_dir: Path, *messages: dict[str, Any]) -> list[dict[str, 
         assert server.stdout.read() == ""
     assert server.returncode == 0
     return answers
-
-
-def test_list_of_tools_is_short(relay: Relay) -> None:
-    ready = {"method": "notifications/initialized"}
-    _, listed = ask_over_stdio(relay.data_dir, INITIALIZE, ready, {"id": 2, "method": "tools/list"})
-    assert len(json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()) <= MOST_BYTES
-    assert [tool["name"] for tool in listed["result"]["tools"]] == list(AGENT_CALLS)
-    assert len(AGENT_CALLS) <= MOST_TOOLS
 
 
 def test_tools_say_what_they_may_do(relay: Relay) -> None:
@@ -162,10 +156,10 @@ def test_arguments_are_taken_as_models_write_them(relay: Relay, program: Write) 
     path = program("for i in range(9):\n    x = i\nprint(x)\n")
 
     async def story() -> None:
-        async with over_stdio(relay.data_dir, path.parent) as agent:
+        async with over_http(relay, "legacy") as agent:
             await agent.call(
-                "debug_run", command=f"python {path.name}", breakpoints=f"{path.name}:2", wait="30", module=None,
-                env='{"A": "1"}')
+                "debug_run", command=f"python {path.name}", cwd=str(path.parent), breakpoints=f"{path.name}:2",
+                wait="30", module=None, env='{"A": "1"}')
             assert "i: int = 1" in await agent.call("debug_step", count="3") + await agent.call("debug_look")
             assert "'1'" in await agent.call("debug_eval", expression="__import__('os').environ['A']", frame="0")
             await agent.call("debug_end", force="true")
@@ -195,10 +189,9 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
 
 
 def make_token(relay: Relay, name: str, *scopes: str) -> str:
-    options = [part for scope in scopes for part in ("--scope", scope)]
-    command = [*server_command(relay.data_dir)[:3], "token", "create", "--name", name, *options]
-    command += ["--data-dir", str(relay.data_dir)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert create_token(name, scopes, "never", False, relay.data_dir) == 0
+    return printed.getvalue().strip()
 
 
 def test_token_is_needed_and_says_what_may_be_done(locked: Relay, program: Write) -> None:
@@ -263,8 +256,7 @@ def test_stream_ends_when_its_token_is_revoked(locked: Relay) -> None:
     headers |= {"Accept": "text/event-stream", "Mcp-Session-Id": opened.headers["mcp-session-id"]}
     with httpx2.stream("GET", mcp_url(locked), headers=headers, timeout=60) as listening:
         assert listening.status_code == 200
-        revoke = [*server_command(locked.data_dir)[:3], "token", "revoke", "leaving"]
-        subprocess.run([*revoke, "--data-dir", str(locked.data_dir)], check=True, capture_output=True)
+        assert revoke_token("leaving", locked.data_dir) == 0
         pings = 0
         for line in listening.iter_lines():
             pings += line.startswith(": ping")
@@ -294,39 +286,37 @@ def test_what_is_no_mcp_is_refused_and_not_an_error_of_ours(relay: Relay, api: A
     assert api.get("/health")["status"] == "healthy"
 
 
-def test_relay_ends_though_a_client_listens(tmp_path: Path) -> None:
-    relay = Relay(tmp_path / "data").start()
-    opened = httpx2.post(mcp_url(relay), json=INITIALIZE, headers=ACCEPT, timeout=60)  # loads the server first
-    headers = {"Accept": "text/event-stream", "Mcp-Session-Id": opened.headers["mcp-session-id"]}
-    with httpx2.stream("GET", mcp_url(relay), headers=headers, timeout=60) as listening:
-        assert listening.status_code == 200
-        assert relay.stop() == 0
-
-
-def test_relay_that_is_ending_answers_in_its_own_words(tmp_path: Path) -> None:
+def test_relay_that_is_ending_answers_in_its_own_words_and_ends_though_a_client_listens(tmp_path: Path) -> None:
     """While a program that does not want to end is waited for."""
     relay = Relay(tmp_path / "data").start()
     stubborn = "import signal; signal.signal(15, signal.SIG_IGN); print('begun', flush=True); signal.pause()"
-    with httpx2.Client(timeout=60) as http:
-        http.post(mcp_url(relay), json=INITIALIZE, headers=ACCEPT)
+    with httpx2.Client(timeout=60, verify=False) as http:
+        opened = http.post(mcp_url(relay), json=INITIALIZE, headers=ACCEPT)  # loads the server first
         started = http.post(f"{relay.base_url}/run", json={"code": stubborn, "cwd": str(tmp_path), "wait": 0})
         output = f"{relay.base_url}/sessions/{started.json()['data']['session_id']}/output"
         wait_until(lambda: "begun" in http.get(output).text)
-        assert http.post(f"{relay.base_url}/shutdown").status_code == 202
-        with contextlib.suppress(httpx2.TransportError):  # until it is gone
-            while True:
-                assert "INTERNAL_ERROR" not in http.post(mcp_url(relay), json=INITIALIZE, headers=ACCEPT).text
-    assert relay.stop() == 0
+        headers = {"Accept": "text/event-stream", "Mcp-Session-Id": opened.headers["mcp-session-id"]}
+        with http.stream("GET", mcp_url(relay), headers=headers) as listening:
+            assert listening.status_code == 200
+            assert http.post(f"{relay.base_url}/shutdown").status_code == 202
+            with contextlib.suppress(httpx2.TransportError):  # until it is gone
+                while True:
+                    assert "INTERNAL_ERROR" not in http.post(mcp_url(relay), json=INITIALIZE, headers=ACCEPT).text
+            assert relay.stop() == 0
 
 
-def test_only_messages_are_written_to_stdout(tmp_path: Path) -> None:
+def test_list_of_tools_is_short_and_only_messages_are_written_to_stdout(tmp_path: Path) -> None:
     """Also while a relay is started, which writes elsewhere."""
     data = tmp_path / "data"
-    call = {"id": 2, "method": "tools/call", "params": {"name": "debug_sessions", "arguments": {}}}
+    ready, listing = {"method": "notifications/initialized"}, {"id": 2, "method": "tools/list"}
+    call = {"id": 3, "method": "tools/call", "params": {"name": "debug_sessions", "arguments": {}}}
     with relay_ended(data):
-        first, second = ask_over_stdio(data, INITIALIZE, {"method": "notifications/initialized"}, call)
-    assert (first["id"], second["id"]) == (1, 2)
-    assert "no sessions" in second["result"]["content"][0]["text"]
+        first, listed, called = ask_over_stdio(data, INITIALIZE, ready, listing, call)
+    assert (first["id"], listed["id"], called["id"]) == (1, 2, 3)
+    assert len(json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()) <= MOST_BYTES
+    assert [tool["name"] for tool in listed["result"]["tools"]] == list(AGENT_CALLS)
+    assert len(AGENT_CALLS) <= MOST_TOOLS
+    assert "no sessions" in called["result"]["content"][0]["text"]
 
 
 def test_relay_loads_the_server_only_when_it_is_asked_for() -> None:

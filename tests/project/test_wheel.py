@@ -23,6 +23,8 @@ from test_project import PROJECT
 import opencode_debugger
 
 SOURCES = ROOT / "src"
+OTHER_PLUGINS = ("anyio", "cacheprovider", "hypothesispytest", "schemathesis")
+"""Take seconds to load."""
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -90,7 +92,8 @@ def test_the_installed_commands_are_those_of_the_wheel(commands: Path, tmp_path:
 def test_the_installed_plugin_shows_values_and_no_warnings(commands: Path, tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text("def test_one():\n    size = 3\n    assert size == 4\n")
     code = "import sys, opencode_debugger.wording, pytest; sys.exit(pytest.main(sys.argv[1:]))"
-    command = [commands / "python", "-c", code, "-p", "no:cacheprovider", "-W", "error", "--ocdb"]
+    without = [option for name in OTHER_PLUGINS for option in ("-p", f"no:{name}")]
+    command = [commands / "python", "-c", code, *without, "-W", "error", "--ocdb"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert "locals: size = 3" in done.stdout, done.stdout + done.stderr
     assert "warning" not in done.stdout.lower()

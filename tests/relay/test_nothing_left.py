@@ -268,3 +268,4 @@ def test_a_relay_that_is_told_to_stop_takes_everything_along(tmp_path: Path, pro
     for session in (stubborn, daemon, paused, ended):
         assert_nothing_left(relay, session.id)
     assert list((relay.data_dir / "sessions").iterdir()) == []
+    assert "Traceback" not in relay.log.read_text()

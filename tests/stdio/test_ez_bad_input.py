@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ez_client import COMMAND, SECONDS, Ide, gone, is_running
 from native import Builder
+from quick_ide import Ide as QuickIde
 from relays import RUN_ID, RUN_MARKER
 from waiting import wait_until
 
@@ -85,7 +86,7 @@ def path(program: Write) -> Path:
 
 
 def test_lines_that_are_no_commands_are_answered_by_what_was_expected(path: Path) -> None:
-    with Ide("debugserver", path) as ide:
+    with QuickIde("debugserver", path) as ide:
         for name, (line, expected) in LINES.items():
             ide.write(line + b"\n")
             said = ide.expect("error")["message"]
@@ -100,7 +101,7 @@ def test_lines_that_are_no_commands_are_answered_by_what_was_expected(path: Path
 
 
 def test_parameters_that_cannot_be_used_are_answered_by_what_was_expected(path: Path) -> None:
-    with Ide.of(path) as ide:
+    with QuickIde.of(path) as ide:
         for command, params, expected in PARAMETERS:
             given = {key: str(path) if value == "{file}" else value for key, value in params.items()}
             said = ide.refused(command, expected, **given)
@@ -117,7 +118,7 @@ def test_parameters_that_cannot_be_used_are_answered_by_what_was_expected(path: 
 
 def test_source_code_of_a_native_program_is_not_taken_for_the_program(build: Builder) -> None:
     source = build("sums").source
-    with Ide("debugserver", source) as ide:
+    with QuickIde("debugserver", source) as ide:
         assert "Compile it" in ide.refused("initialize", "is source code", file=str(source))
 
 
@@ -136,7 +137,7 @@ def test_lines_of_50_megabytes_are_refused_and_not_kept(path: Path) -> None:
 
 
 def test_a_command_in_pieces_is_a_command(path: Path) -> None:
-    with Ide("debugserver", path) as ide:
+    with QuickIde("debugserver", path) as ide:
         for byte in json.dumps({"type": "command", "command": "initialize", "params": {"file": str(path)}}).encode():
             ide.write(bytes([byte]))
         ide.write("\r\n")
@@ -147,7 +148,7 @@ def test_the_program_cannot_write_into_the_protocol(program: Write) -> None:
     """Whatever it prints is text, and what it reads is not what the client sends."""
     said = '{"type":"event","event":"exited","data":{"exitCode":7}}'
     path = program(f"import os, sys\nprint('{said}')\nos.write(2, b'\\xff\\n')\nos.system('echo shell')\n")
-    with Ide.of(path) as ide:
+    with QuickIde.of(path) as ide:
         ide.send("start", stopOnEntry=False)
         ide.until("exited", exitCode=0)
         assert sorted(ide.text.splitlines()) == sorted([said, "\\xff", "shell"])
@@ -182,7 +183,12 @@ def at(moment: str, ide: Ide, path: Path) -> int | None:
     return int(ide.text)
 
 
-MOMENTS = ["at once", "half a line", "initialized", "starting", "running", "stopped", "stepping"]
+WIDE = ("initialized", "stopped")
+"""Moments between others that differ little from them."""
+MOMENTS = [
+    pytest.param(moment, marks=pytest.mark.wide if moment in WIDE else [])
+    for moment in ("at once", "half a line", "initialized", "starting", "running", "stopped", "stepping")
+]
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -249,7 +255,7 @@ def test_a_signal_in_the_first_moments_is_told_too(path: Path) -> None:
 
 
 def test_nothing_that_comes_behind_terminate_is_carried_out(path: Path) -> None:
-    with Ide.of(path) as ide:
+    with QuickIde.of(path) as ide:
         ide.send("start")
         ide.stopped("entry", 1)
         names = ["terminate", "getStackTrace", "continue", "terminate"]
@@ -259,10 +265,10 @@ def test_nothing_that_comes_behind_terminate_is_carried_out(path: Path) -> None:
         assert ide.ends() == 0
 
 
-@pytest.mark.parametrize("end", ["terminate", "end of input"])
+@pytest.mark.parametrize("end", [pytest.param("terminate", marks=pytest.mark.wide), "end of input"])
 def test_an_end_does_not_wait_for_a_step_that_has_only_begun(end: str, program: Write) -> None:
     path = program("import time\ntime.sleep(1000)\n")
-    with Ide.of(path) as ide:
+    with QuickIde.of(path) as ide:
         ide.send("setBreakpoint", file=str(path), line=2)
         ide.send("start")
         ide.stopped("breakpoint", 2)
@@ -295,7 +301,7 @@ def test_no_program_outlives_a_debugger_that_was_killed(program: Write) -> None:
         assert all(map(gone, pids))
 
 
-@pytest.mark.parametrize("stops", [True, False])
+@pytest.mark.parametrize("stops", [pytest.param(True, marks=pytest.mark.wide), False])
 def test_no_native_program_outlives_a_debugger_that_was_killed(stops: bool, build: Builder) -> None:
     slow = build("slow")
     with Ide.of(slow.program) as ide:
@@ -316,9 +322,9 @@ def _descendants(pid: int) -> list[int]:
 
 def test_a_client_that_does_not_read_holds_up_nothing(program: Write) -> None:
     """Neither the program nor the end; it is told how much it has missed."""
-    path = program(PID + "for n in range(20_000):\n    print('line', n, 'x' * 200)\nopen(sys.argv[1], 'w').close()\n")
+    path = program(PID + "for n in range(5_000):\n    print('line', n, 'x' * 200)\nopen(sys.argv[1], 'w').close()\n")
     done = path.with_suffix(".done")
-    with Ide.of(path, "--", str(done), env={"OPENCODE_DEBUG_OUTPUT_BUFFER_MAX_BYTES": "100000"}) as ide:
+    with QuickIde.of(path, "--", str(done), env={"OPENCODE_DEBUG_OUTPUT_BUFFER_MAX_BYTES": "100000"}) as ide:
         ide.send("start", stopOnEntry=False)
         wait_until(done.exists)
         ide.send("terminate")
@@ -330,7 +336,7 @@ def test_a_client_that_does_not_read_holds_up_nothing(program: Write) -> None:
 def test_long_lines_reach_a_client_in_one_piece(program: Write) -> None:
     """Some take each piece that they read for whole lines."""
     path = program("for n in range(20):\n    print('x' * 300_000, 'é' * 300_000)\n")
-    with Ide.of(path) as ide:
+    with QuickIde.of(path) as ide:
         assert ide.process.stdout is not None
         ide.send("start", stopOnEntry=False)
         text, ended = "", False

@@ -75,6 +75,7 @@ def test_our_debugger_conforms_completely_with_a_python_program() -> None:
     assert "pause" in extensions
 
 
+@pytest.mark.wide
 def test_our_debugger_conforms_completely_with_a_native_program(build: Builder) -> None:
     files = ["--file", build("sums").program, "--failing", build("crash").program]
     found, extensions = results("--timeout", "20", *files, "--", *COMMAND, "debugserver", code=0)

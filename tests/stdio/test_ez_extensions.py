@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ez_client import Ide
 from native import Builder
+from quick_ide import Ide
 from relays import line_of
 
 from opencode_debugger.ez.protocol import CAPABILITIES, EVENTS
@@ -97,10 +97,10 @@ def test_setting_and_clearing_a_conditional_breakpoint_does_not_stop_a_running_p
     path = program("n = 0\nwhile True:\n    n += 1\n")
     with Ide.of(path, extended=True) as ide:
         ide.send("start", stopOnEntry=False)
-        for _ in range(20):
+        for _ in range(5):
             ide.send("setBreakpoint", file=str(path), line=3, condition="False")
             ide.send("clearBreakpoint", file=str(path), line=3)
-        for _ in range(20):
+        for _ in range(5):
             ide.until("breakpointCleared")
         ide.send("getThreads")
         ide.expect("threads")

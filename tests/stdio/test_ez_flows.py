@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ez_client import COMMAND, SECONDS, Ide
+from ez_client import COMMAND, SECONDS
 from native import Builder
 from places import STAND_IN
+from quick_ide import Ide
 from relays import RUN_ID, RUN_MARKER, line_of
 
 from opencode_debugger.ez.protocol import EVENTS
@@ -37,6 +38,9 @@ class Debugged(NamedTuple):
 
     def line(self, mark: str) -> int:
         return line_of(self.source, mark)
+
+
+IN_PYTHON = pytest.mark.parametrize("sums", ["python", pytest.param("c", marks=pytest.mark.wide)], indirect=True)
 
 
 @pytest.fixture(params=["python", "c"])
@@ -84,6 +88,7 @@ def test_the_simple_stepping_session(program: Write, build: Builder) -> None:
             assert ide.errors() == ""
 
 
+@IN_PYTHON
 def test_the_breakpoint_session(sums: Debugged) -> None:
     with Ide("debugserver", sums.program) as ide:
         ide.send("initialize", file=str(sums.program))
@@ -183,6 +188,7 @@ def test_a_long_value_has_not_changed_because_less_of_it_is_shown(program: Write
         assert [set(updates_of_step(ide, "stepOver")) for _ in range(3)] == [{"v19"}, {"a"}, {"v0"}]
 
 
+@IN_PYTHON
 def test_start_lets_a_stopped_program_go_on(sums: Debugged) -> None:
     with Ide.of(sums.program) as ide:
         ide.send("start")
@@ -411,6 +417,7 @@ class FieldIde:
                 assert other == "started", event
 
 
+@IN_PYTHON
 def test_an_ide_of_the_field_steps_through_a_program(sums: Debugged) -> None:
     ide = FieldIde(sums.program)
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ez_client import Ide
+from quick_ide import Ide
 
 from opencode_debugger.ez.protocol import COMMANDS, State
 

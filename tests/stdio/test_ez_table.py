@@ -95,7 +95,7 @@ MESSAGES = st.builds(lambda name, params: command_message(name, **params), st.sa
 
 
 @given(JSON | MESSAGES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_whatever_is_held_against_the_table_gets_an_answer(message: object) -> None:
     for problem in (check_command(message), check_event(message), check_event(message, extensions=False)):
         assert problem is None or ("\n" not in problem and len(problem) < 600)

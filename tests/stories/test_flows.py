@@ -138,7 +138,8 @@ def test_3_4_a_unit_test_with_pytest(session: Session, program: Write) -> None:
     session.break_at(path, "fails")
     launch = {"module": "pytest", "args": ["-xvs", "-p", "no:cacheprovider", "test_math.py::test_divide"]}
     where = {"cwd": str(path.parent), "python_path": sys.executable}
-    stopped = session.post("/launch", {**launch, **where, "wait": 60})
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    stopped = session.post("/launch", {**launch, **where, "env": alone, "wait": 60})
     assert (stopped["stop_reason"], stopped["current_location"]["line"]) == ("breakpoint", line_of(path, "fails"))
     assert session.locals()["quotient"].startswith("0.333")
     assert session.resume(wait=60)["exit_code"] == 1

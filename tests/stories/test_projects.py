@@ -16,6 +16,10 @@ from relays import Api, Session, line_of, pythons, refusal
 
 FEW = pythons("3.8", "3.11", "3.12", "3.13")
 OLD_AND_NEW = pythons("3.8", "3.13")
+EITHER = [
+    *(pytest.param(version, marks=pytest.mark.wide) for version in [*OLD_AND_NEW][:-1]), *[*OLD_AND_NEW][-1:]
+]
+"""For what is the same for both."""
 
 ABOUT = """
 import json
@@ -37,7 +41,10 @@ def about(session: Session, path: Path, **options: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture(params=FEW.values(), ids=FEW.keys())
+@pytest.fixture(params=[
+    pytest.param(path, id=version, marks=[] if version == [*FEW][-1] else pytest.mark.wide)
+    for version, path in FEW.items()
+])
 def python(request: pytest.FixtureRequest) -> Path:
     return Path(request.param)
 
@@ -225,7 +232,7 @@ def linked(project: Path, tmp_path: Path) -> Path:
     return link
 
 
-@pytest.mark.parametrize("version", OLD_AND_NEW)
+@pytest.mark.parametrize("version", EITHER)
 def test_breakpoints_hit_through_the_link_and_through_the_folder(
     api: Api, project: Path, linked: Path, version: str
 ) -> None:

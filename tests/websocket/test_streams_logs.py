@@ -22,8 +22,8 @@ from websockets.sync.client import connect
 Write = Callable[..., Path]
 
 ASKING = "print('one')\ninput()\nprint('two')\ninput()\nprint('three')\n"
-MANY = 100_000
-COUNTING = f"import sys\nfor n in range({MANY}):\n    print('line', n)\n"
+MANY = 30_000
+COUNTING = f"for n in range({MANY}):\n    print('line', n)\n"
 
 
 def text_of(messages: list[dict[str, Any]]) -> str:
@@ -76,7 +76,7 @@ def test_a_reader_may_come_before_the_program(relay: Relay, session: Session) ->
 
 def joins_in_the_middle(relay: Relay, session: Session) -> list[dict[str, Any]]:
     with RawSocket(relay, f"/sessions/{session.id}/logs") as ahead:
-        while b"line 30000\\n" not in ahead.frame()[1]:
+        while b"line 9000\\n" not in ahead.frame()[1]:
             pass
     with logs_of(relay, session) as socket:
         return socket.rest()
@@ -88,7 +88,7 @@ def comes_back_again_and_again(relay: Relay, session: Session) -> list[dict[str,
     query = "cursors=true"
     while True:
         with RawSocket(relay, f"/sessions/{session.id}/logs?{query}") as raw:
-            for _ in range(9_001):
+            for _ in range(3_001):
                 opcode, payload = raw.frame()
                 if opcode == CLOSE:
                     return found
@@ -96,7 +96,7 @@ def comes_back_again_and_again(relay: Relay, session: Session) -> list[dict[str,
         query = f"since={found[-1]['cursor']}"
 
 
-def test_a_hundred_thousand_lines_arrive_once_and_in_order(relay: Relay, session: Session, program: Write) -> None:
+def test_tens_of_thousands_of_lines_arrive_once_and_in_order(relay: Relay, session: Session, program: Write) -> None:
     session.launch(program(COUNTING), wait=False)
     with ThreadPoolExecutor(2) as pool:
         late, restless = pool.map(lambda read: read(relay, session), (joins_in_the_middle, comes_back_again_and_again))
@@ -108,15 +108,16 @@ def test_a_hundred_thousand_lines_arrive_once_and_in_order(relay: Relay, session
 
 
 def test_ten_readers_at_once_all_get_everything(relay: Relay, session: Session, program: Write) -> None:
-    def read(_: int) -> bytes:
+    def read(_: int) -> list[bytes]:
+        """All messages; pings come between them to whoever is read for long."""
         with RawSocket(relay, f"/sessions/{session.id}/logs") as raw:
-            return raw.until(b"terminated: exited, exit code 0")
+            return re.findall(rb'{"stream":"\w+","text":"[^"]*"', raw.until(b"terminated: exited, exit code 0"))
 
     with ThreadPoolExecutor(10) as pool:
         reading = pool.map(read, range(10))
         session.launch(program(COUNTING), wait=False)
         first, *others = reading
-    texts = re.findall(rb'{"stream":"stdout","text":"([^"]*)","timestamp"', first)
+    texts = re.findall(rb'{"stream":"stdout","text":"([^"]*)"', b"".join(first))
     assert b"".join(texts).replace(b"\\n", b"\n").decode() == lines(0, MANY)
     assert all(other == first for other in others)
 
@@ -126,7 +127,7 @@ def test_ten_readers_at_once_all_get_everything(relay: Relay, session: Session, 
 
 def test_a_slow_reader_is_told_what_it_missed(tmp_path: Path) -> None:
     with own_relay(tmp_path, output_buffer_max_bytes=1_000_000) as (relay, api), api.session() as session:
-        session.launch(code="print('first')\ninput()\nfor n in range(60_000):\n    print('x' * 200, n, flush=True)\n")
+        session.launch(code="print('first')\ninput()\nfor n in range(20_000):\n    print('x' * 600, n, flush=True)\n")
         with RawSocket(relay, f"/sessions/{session.id}/logs", receive_buffer=65536) as raw:
             assert json.loads(raw.frame()[1])["text"] == "first\n"
             end = session.post("/stdin", {"input": "\n", "wait": 60})
@@ -136,9 +137,9 @@ def test_a_slow_reader_is_told_what_it_missed(tmp_path: Path) -> None:
     read = [message for message in rest if message["stream"] == "stdout"]
     assert set(missing[0]) == {"stream", "text", "timestamp", "dropped"}
     assert f"{missing[0]['dropped']} messages are missing" in missing[0]["text"]
-    assert len(read) + sum(message["dropped"] for message in missing) == 60_000
-    assert 0 < len(read) < 60_000
-    assert read[-1]["text"].endswith(" 59999\n")
+    assert len(read) + sum(message["dropped"] for message in missing) == 20_000
+    assert 0 < len(read) < 20_000
+    assert read[-1]["text"].endswith(" 19999\n")
     numbers = [int(message["text"].split()[1]) for message in read]
     assert numbers == sorted(set(numbers))
 

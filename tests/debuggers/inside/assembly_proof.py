@@ -164,9 +164,9 @@ def check_names():
 
 
 def check_sizes():
-    """60,000 lines with 10,000 tests, jumps over all of them, and more constants than fit into a byte."""
+    """25,000 lines with 4,000 tests, jumps over all of them, and more constants than fit into a byte."""
     lines = ["def main():", " n = 0", " for i in range(2):", "  if i < 0: continue"]
-    lines += [f"  n = {number}" for number in range(60000)]
+    lines += [f"  n = {number}" for number in range(25000)]
     source = "\n".join([*lines, " return n"])
     seen = []
 
@@ -175,9 +175,9 @@ def check_sizes():
 
     code = compiled(source)
     inner = next(each for each in code.co_consts if isinstance(each, types.CodeType))
-    wanted = range(5, 60000, 6)
+    wanted = range(5, 25000, 6)
     new = code_assembly.put_tests(inner, {line: make_test(line) for line in wanted})
-    assert types.FunctionType(new, {"range": range})() == 59999
+    assert types.FunctionType(new, {"range": range})() == 24999
     assert seen == [*wanted, *wanted]
 
 

@@ -47,6 +47,13 @@ def in_project(api: Api, path: Path) -> Iterator[Session]:
         yield session
 
 
+@pytest.fixture(scope="module")
+def idle(api: Api) -> Iterator[Session]:
+    """A session for requests that are refused and change nothing."""
+    with api.session() as session:
+        yield session
+
+
 def refused(call: Callable[[], Any]) -> ApiError:
     with pytest.raises(ApiError) as caught:
         call()
@@ -153,26 +160,22 @@ def test_the_same_place_again_keeps_the_id(session: Session, path: Path) -> None
 # Lines.
 
 
-@pytest.mark.parametrize(
-    ("line", "suggested"),
-    [(2, 3), (7, 8), (9, 10), (11, 12), (14, 15)],
-    ids=["blank", "comment", "docstring", "blank in function", "else"],
-)
-def test_a_line_without_code_is_unverified_with_a_suggestion(
-    session: Session, path: Path, line: int, suggested: int
-) -> None:
-    (bp,) = session.break_at(path, line)
-    assert (bp["verified"], bp["line"], bp["message"]) == (False, line, f"No executable code at line {line}")
-    text = path.read_text().splitlines()[bp["suggestion"]["line"] - 1].strip()
-    assert bp["suggestion"] == {"line": suggested, "text": text}
-    error = refused(
-        lambda: session.post("/breakpoints", {"file": str(path), "line": line, "strict": True}),
-    )
-    assert (error.status, error.code) == (400, "BREAKPOINT_INVALID_LINE")
-    assert (error.details["line"], error.details["file"]) == (line, str(path))
-    assert str(suggested) in error.details["suggestion"]
+WITHOUT_CODE = {"blank": (2, 3), "comment": (7, 8), "docstring": (9, 10), "inner blank": (11, 12), "else": (14, 15)}
+
+
+def test_a_line_without_code_is_unverified_with_a_suggestion(session: Session, path: Path) -> None:
+    for what, (line, suggested) in WITHOUT_CODE.items():
+        (bp,) = session.break_at(path, line)
+        assert (bp["verified"], bp["line"], bp["message"]) == (False, line, f"No executable code at line {line}"), what
+        text = path.read_text().splitlines()[bp["suggestion"]["line"] - 1].strip()
+        assert bp["suggestion"] == {"line": suggested, "text": text}, what
+        strict = {"file": str(path), "line": line, "strict": True}
+        error = refused(lambda strict=strict: session.post("/breakpoints", strict))
+        assert (error.status, error.code) == (400, "BREAKPOINT_INVALID_LINE"), what
+        assert (error.details["line"], error.details["file"]) == (line, str(path)), what
+        assert str(suggested) in error.details["suggestion"], what
     assert session.launch(path)["status"] == "terminated"
-    assert hits(session) == {"bp_1": 0}
+    assert list(hits(session).values()) == [0] * len(WITHOUT_CODE)
 
 
 def test_a_line_past_the_end_is_refused(session: Session, path: Path) -> None:
@@ -255,9 +258,9 @@ def test_a_file_that_the_program_writes_is_stopped_in(session: Session, program:
     ("condition", "message"),
     [("n ==", "invalid syntax"), ("n = 5", "invalid syntax"), ("(n", "never closed"), ("x y", "invalid syntax")],
 )
-def test_a_bad_condition_is_refused_with_its_place(session: Session, path: Path, condition: str, message: str) -> None:
+def test_a_bad_condition_is_refused_with_its_place(idle: Session, path: Path, condition: str, message: str) -> None:
     body = {"file": str(path), "line": line_of(path, "add"), "condition": condition}
-    error = refused(lambda: session.post("/breakpoints", body))
+    error = refused(lambda: idle.post("/breakpoints", body))
     assert (error.status, error.code) == (400, "BREAKPOINT_INVALID_CONDITION")
     assert message in error.details["error_message"]
     assert error.details["error_message"] in error.message
@@ -266,18 +269,18 @@ def test_a_bad_condition_is_refused_with_its_place(session: Session, path: Path,
 
 
 @pytest.mark.parametrize("condition", ["abc", "=5", "!=3", "-1", "0", "5.0", ">", "% 0", "5 6", "=>5"])
-def test_a_bad_hit_condition_is_refused(session: Session, path: Path, condition: str) -> None:
+def test_a_bad_hit_condition_is_refused(idle: Session, path: Path, condition: str) -> None:
     body = {"file": str(path), "line": line_of(path, "add"), "hit_condition": condition}
-    error = refused(lambda: session.post("/breakpoints", body))
+    error = refused(lambda: idle.post("/breakpoints", body))
     assert (error.status, error.code) == (400, "BREAKPOINT_INVALID_CONDITION")
     assert error.details["hit_condition"] == condition
     assert error.details["suggestion"]
 
 
 @pytest.mark.parametrize("text", ["{", "}", "{n", "{}", "{n n}", "{n!x}", "{1 +}"])
-def test_a_bad_log_message_is_refused(session: Session, path: Path, text: str) -> None:
+def test_a_bad_log_message_is_refused(idle: Session, path: Path, text: str) -> None:
     body = {"file": str(path), "line": line_of(path, "add"), "log_message": text}
-    error = refused(lambda: session.post("/breakpoints", body))
+    error = refused(lambda: idle.post("/breakpoints", body))
     assert (error.status, error.code) == (400, "BREAKPOINT_INVALID_CONDITION")
 
 
@@ -291,27 +294,31 @@ def test_a_condition_decides_and_counts_only_what_it_lets_through(session: Sessi
     assert hits(session) == {"bp_1": 3}
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        ("5", [4]),
-        ("==5", [4]),
-        (">5", [5, 6, 7, 8, 9]),
-        (">= 8", [7, 8, 9]),
-        ("<3", [0, 1]),
-        ("<=3", [0, 1, 2]),
-        ("%4", [3, 7]),
-    ],
-)
-def test_hit_conditions_mean_what_they_say(session: Session, path: Path, condition: str, expected: list[int]) -> None:
-    session.break_at(path, "add", hit_condition=condition)
+HIT_CONDITIONS = {
+    "5": [4],
+    "==5": [4],
+    ">5": [5, 6, 7, 8, 9],
+    ">= 8": [7, 8, 9],
+    "<3": [0, 1],
+    "<=3": [0, 1, 2],
+    "%4": [3, 7],
+}
+
+
+def test_hit_conditions_mean_what_they_say(session: Session, program: Callable[..., Path]) -> None:
+    """Each on a line of its own, which runs ten times."""
+    lines = [f"    x = {number}" for number in range(len(HIT_CONDITIONS))]
+    path = program("\n".join(["for a in range(10):", *lines]))
+    for line, condition in enumerate(HIT_CONDITIONS, 2):
+        session.break_at(path, line, hit_condition=condition)
     stop = session.launch(path, fields=["locals"])
-    seen = []
+    seen: dict[str, list[int]] = {condition: [] for condition in HIT_CONDITIONS}
     while stop["status"] == "paused":
-        seen.append(int(next(row["value"] for row in stop["locals"] if row["name"] == "a")))
+        condition = list(HIT_CONDITIONS)[stop["current_location"]["line"] - 2]
+        seen[condition].append(int(next(row["value"] for row in stop["locals"] if row["name"] == "a")))
         stop = session.resume(fields=["locals"])
-    assert seen == expected
-    assert hits(session) == {"bp_1": 10}
+    assert seen == HIT_CONDITIONS
+    assert list(hits(session).values()) == [10] * len(HIT_CONDITIONS)
 
 
 def test_a_hit_condition_counts_what_the_condition_lets_through(session: Session, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -239,9 +239,16 @@ def test_a_program_that_raises_often_runs_on_at_its_speed_when_nothing_is_asked_
     assert float(session.output()) < 3
 
 
+@pytest.fixture(scope="module")
+def idle(api: Api) -> Iterator[Session]:
+    """A session for requests that are refused and change nothing."""
+    with api.session() as session:
+        yield session
+
+
 @pytest.mark.parametrize("name", ["StopIteration", "builtins.GeneratorExit", "StopAsyncIteration"])
-def test_what_python_raises_for_itself_is_refused(session: Session, name: str) -> None:
-    error = refusal(400, "NOT_SUPPORTED", session.post, "/exception-breakpoints", {"exceptions": [name]})
+def test_what_python_raises_for_itself_is_refused(idle: Session, name: str) -> None:
+    error = refusal(400, "NOT_SUPPORTED", idle.post, "/exception-breakpoints", {"exceptions": [name]})
     assert error.details["exception"] == name
 
 
@@ -261,15 +268,15 @@ def test_what_python_raises_for_itself_is_refused(session: Session, name: str) -
         {"filters": ["raised"], "conditions": "x"},
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused(session: Session, body: dict[str, Any]) -> None:
-    refusal(400, "INVALID_REQUEST", session.post, "/exception-breakpoints", body)
-    assert session.get("/exception-breakpoints")["total"] == 0
+def test_a_request_that_makes_no_sense_is_refused(idle: Session, body: dict[str, Any]) -> None:
+    refusal(400, "INVALID_REQUEST", idle.post, "/exception-breakpoints", body)
+    assert idle.get("/exception-breakpoints")["total"] == 0
 
 
-def test_a_condition_that_does_not_parse_is_refused(session: Session) -> None:
-    error = refusal(400, "BREAKPOINT_INVALID_CONDITION", set_on, session, filters=["raised"], condition="exc.")
+def test_a_condition_that_does_not_parse_is_refused(idle: Session) -> None:
+    error = refusal(400, "BREAKPOINT_INVALID_CONDITION", set_on, idle, filters=["raised"], condition="exc.")
     assert (error.details["condition"], error.details["offset"]) == ("exc.", 5)
-    assert session.get("/exception-breakpoints")["total"] == 0
+    assert idle.get("/exception-breakpoints")["total"] == 0
 
 
 def test_an_exception_of_a_busy_program_is_found_in_time(session: Session, program: Write) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from relays import Api, Session, line_of, pythons, refusal
-from targets import waiting_for_client
+from targets import listening
 from waiting import wait_until
 
 Write = Callable[..., Path]
@@ -186,11 +186,18 @@ def test_it_is_pending_until_the_function_is_loaded(session: Session, main: Path
     assert [(body["reason"], body["breakpoint"]["verified"]) for body in told] == [("new", False), ("changed", True)]
 
 
-def test_a_name_that_nothing_has_says_so_when_the_program_has_ended(session: Session, main: Path) -> None:
+def test_a_bare_name_means_every_own_function_of_that_name_and_one_that_nothing_has_says_so_at_the_end(
+    session: Session, main: Path
+) -> None:
     set_on(session, "nothing")
     set_on(session, "Base.nothing")
     set_on(session, "add")
-    assert session.launch(main)["hit_breakpoint_ids"] == ["bp_3"]
+    stop = session.launch(main)
+    assert (stop["hit_breakpoint_ids"], stop["current_location"]["line"]) == (["bp_3"], line_of(main, "add"))
+    assert {place["path"] for place in listed(session)["bp_3"]["locations"]} == {
+        str(main),
+        str(main.with_name("helper.py")),
+    }
     assert listed(session)["bp_1"]["message"] == "Function 'nothing' is not loaded yet. Breakpoint pending."
     session.patch("/breakpoints/bp_3", {"hit_condition": "99"})
     never = "The program never loaded a function '{}': check its name, and of a library its module (json.dumps)"
@@ -291,16 +298,6 @@ def test_functions_of_a_real_library_stop_by_the_names_that_everybody_uses(sessi
     stop = session.launch(path, python_path=sys.executable)
     assert stop["current_location"]["function"] == "get"
     assert session.resume()["current_location"]["function"] == "request"
-
-
-def test_a_bare_name_means_every_own_function_of_that_name(session: Session, main: Path) -> None:
-    set_on(session, "add")
-    stop = session.launch(main)
-    assert stop["current_location"]["line"] == line_of(main, "add")
-    assert {place["path"] for place in listed(session)["bp_1"]["locations"]} == {
-        str(main),
-        str(main.with_name("helper.py")),
-    }
 
 
 def test_a_file_says_which_is_meant(session: Session, main: Path) -> None:
@@ -477,13 +474,20 @@ def test_a_program_sees_nothing_of_it(session: Session, program: Write) -> None:
     assert session.output() == "run\n['n']\n"
 
 
+@pytest.fixture(scope="module")
+def idle(api: Api) -> Iterator[Session]:
+    """A session for requests that are refused and change nothing."""
+    with api.session() as session:
+        yield session
+
+
 @pytest.mark.parametrize(
     "name", ["a b", "f(", "1f", "a..b", ".f", "f.", "class", "a.<lambda>", "<locals>.f", "f.<locals>", ""]
 )
-def test_what_is_no_name_is_refused(session: Session, name: str) -> None:
-    error = refusal(400, "INVALID_REQUEST", session.post, "/breakpoints", {"function": name})
+def test_what_is_no_name_is_refused(idle: Session, name: str) -> None:
+    error = refusal(400, "INVALID_REQUEST", idle.post, "/breakpoints", {"function": name})
     assert error.details["errors"][0]["field"] == "function"
-    assert session.get("/breakpoints")["total"] == 0
+    assert idle.get("/breakpoints")["total"] == 0
 
 
 def test_strict_wants_a_function_that_is_there(session: Session, main: Path) -> None:
@@ -545,27 +549,21 @@ def test_a_program_that_was_attached_to_stops_in_functions_and_on_exceptions_unt
                 return question.upper()
 
 
+        print("ready", flush=True)
         while question := input():
             print(answer(question), flush=True)
         """
     )
-    with waiting_for_client(path) as (process, port):
-        assert process.stdin and process.stdout
-
-        def ask(text: bytes) -> None:
-            assert process.stdin
-            process.stdin.write(text + b"\n")
-            process.stdin.flush()
-
+    with listening(path) as (target, port):
         session.post("/breakpoints", {"function": "answer"})
         session.post("/exception-breakpoints", {"exceptions": ["Bad"], "condition": "exc.args[0] == 'first'"})
         session.post("/attach", {"host": "127.0.0.1", "port": port})
-        ask(b"first")
+        target.tell("first")
         stop = session.get("/report", wait=20)
         assert (stop["hit_breakpoint_ids"], stop["current_location"]["line"]) == (["bp_1"], 6)
         stop = session.resume()
         assert (stop["hit_breakpoint_ids"], stop["current_location"]["line"]) == (["ex_1"], line_of(path, "raise"))
         assert (stop["exception"]["type"], stop["exception"]["message"]) == ("Bad", "first")
         session.delete()
-        ask(b"second")
-        assert [process.stdout.readline(), process.stdout.readline()] == [b"FIRST\n", b"SECOND\n"]
+        target.tell("second")
+        assert [target.says(), target.says()] == ["FIRST", "SECOND"]

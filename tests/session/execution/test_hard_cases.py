@@ -68,7 +68,7 @@ def test_strangers_on_the_call_back_socket_change_and_delay_nothing(
         path_of_socket = str(wait_until(lambda: relay.call_back_of(session)))
         for forged in [b""] * 5 + FORGED:
             stranger = strangers.enter_context(socket.socket(socket.AF_UNIX))
-            stranger.connect(path_of_socket)
+            wait_until(lambda stranger=stranger: not stranger.connect_ex(path_of_socket))  # it may not listen yet
             stranger.sendall(forged)
         assert session.get()["status"] == "launching"
         Path(slow["GATE"]).touch()
@@ -187,8 +187,8 @@ def test_lone_surrogates_are_shown_escaped_and_the_session_goes_on(session: Sess
     assert session.resume()["exit_code"] == 1
 
 
-def test_thirty_megabytes_come_in_pages_and_nobody_waits_for_them(api: Api, session: Session, program: Write) -> None:
-    path = program("for number in range(1000):\n    print(f'{number:06}' + 'x' * 29_993)\n")
+def test_fifteen_megabytes_come_in_pages_and_nobody_waits_for_them(api: Api, session: Session, program: Write) -> None:
+    path = program("for number in range(500):\n    print(f'{number:06}' + 'x' * 29_993)\n")
     assert session.launch(path, fields=["location"])["exit_code"] == 0
     slowest, pages, text, cursor = 0.0, 0, [], None
     is_read = False
@@ -215,12 +215,12 @@ def test_thirty_megabytes_come_in_pages_and_nobody_waits_for_them(api: Api, sess
                     text += [(item.get("body") or item).get("output", "") for item in data[key]]
                     cursor, has_more, pages = data["next_cursor"], data["has_more"], pages + 1
                 lines = "".join(text).splitlines()
-                assert [int(line[:6]) for line in lines] == list(range(1000))
+                assert [int(line[:6]) for line in lines] == list(range(500))
                 assert {len(line) for line in lines} == {29_999}
         finally:
             is_read = True
         slowest = health.result()
-    assert pages > 20
+    assert pages > 10
     assert slowest < 5
 
 
@@ -240,6 +240,7 @@ limit = 100
 def work(numbers, limit):
     for number in numbers:
         done = number  # @here
+        seen = done  # @hidden
 
 
 work([1, 2, 3, 4], 3)
@@ -247,7 +248,9 @@ work([1, 2, 3, 4], 3)
 
 
 def test_generators_and_lambdas_in_conditions_see_the_locals(session: Session, program: Write) -> None:
+    """Also one that hides a global of its name."""
     path = program(SCOPES)
+    session.break_at(path, "hidden", condition="any(n == limit for n in [number])")
     session.break_at(path, "here", condition="all(n < number for n in numbers[:2])")
     stop = session.launch(path)
     assert stop.get("note") is None
@@ -256,16 +259,11 @@ def test_generators_and_lambdas_in_conditions_see_the_locals(session: Session, p
         "{sum(n for n in numbers if n != number)} {[n * number for n in numbers]} {max(numbers, key=lambda n: -number)}"
     )
     session.break_at(path, "here", log_message=line)
-    assert session.resume()["exit_code"] == 0
-    assert session.output("console") == "6 [4, 8, 12, 16] 1\n"
-
-
-def test_in_a_generator_a_local_hides_the_global_of_its_name(session: Session, program: Write) -> None:
-    path = program(SCOPES)
-    session.break_at(path, "here", condition="any(n == limit for n in [number])")
-    stop = session.launch(path)
+    stop = session.resume()
     assert stop["status"] == "paused", "the condition saw the global"
     assert session.evaluate("number, any(n == limit for n in [number])")["result"] == "(3, True)"
+    assert session.resume()["exit_code"] == 0
+    assert session.output("console") == "6 [4, 8, 12, 16] 1\n"
 
 
 # Ends.
@@ -315,7 +313,7 @@ def test_whoever_waits_for_a_session_that_is_deleted_is_told_so(session: Session
 
 def test_a_pause_at_the_moment_of_the_end_tells_the_end(api: Api, program: Write) -> None:
     path = program("import os, time\nprint('on')\ntime.sleep(0.15)\nos._exit(3)\n")
-    for delay in (0.12, 0.14, 0.15, 0.16):
+    for delay in (0.13, 0.15):
         with api.session() as session:
             session.launch(path, wait=False)
             session.wait_for_output("on")
@@ -330,10 +328,23 @@ def test_a_pause_at_the_moment_of_the_end_tells_the_end(api: Api, program: Write
             assert (answer["status"], answer["exit_code"]) == ("terminated", 3)
 
 
-@pytest.mark.parametrize("call", ["/continue", "/step-over", "/step-out"])
-def test_going_on_with_a_program_that_was_just_killed_tells_its_end(api: Api, call: str, program: Write) -> None:
+@pytest.mark.parametrize(
+    ("call", "delays"),
+    [
+        ("/continue", (0, 0.01)),
+        ("/step-over", (0.002,)),
+        ("/step-out", (0.005,)),
+        *(
+            pytest.param(call, (0, 0.002, 0.005, 0.01, 0.02), marks=pytest.mark.wide)
+            for call in ("/continue", "/step-over", "/step-out")
+        ),
+    ],
+)
+def test_going_on_with_a_program_that_was_just_killed_tells_its_end(
+    api: Api, call: str, delays: tuple[float, ...], program: Write
+) -> None:
     path = program("first = 1\nsecond = 2\n")
-    for delay in (0, 0.002, 0.005, 0.01, 0.02):
+    for delay in delays:
         with api.session() as session:
             stop = session.launch(path, stop_on_entry=True, fields=["location"])
             os.kill(stop["pid"], signal.SIGKILL)
@@ -357,7 +368,7 @@ def test_orphans_are_reaped_and_what_is_left_behind_ends_with_the_program(
         import subprocess
         import time
 
-        for _ in range(20):
+        for _ in range(5):
             subprocess.run(["sh", "-c", "sleep 0.05 &"])
         away = "sleep 600 >/dev/null 2>&1 & echo $!"
         script = f"setsid {away}; env -i setsid {away}"

@@ -12,6 +12,7 @@ from relays import Api, ApiError, Session, busy_until, line_of, meanwhile, pytho
 from targets import listening_with
 
 PYTHONS = pythons("3.11", "3.13")
+WIDE = [pytest.mark.wide] * (len(PYTHONS) - 1)
 Write = Callable[..., Path]
 
 FORKS = """
@@ -81,7 +82,7 @@ LOOP = """
 import time
 
 log = []
-for number in range(4):
+for number in range(3):
     place = number  # @stop
 print(log)
 """
@@ -111,6 +112,23 @@ print(len(passed))
 @pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
 def python(request: pytest.FixtureRequest) -> Path:
     return Path(request.param)
+
+
+FIRST = [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(PYTHONS.items())]
+LAST = [pytest.param(path, id=name, marks=WIDE[place:]) for place, (name, path) in enumerate(PYTHONS.items())]
+
+
+@pytest.fixture(params=FIRST)
+def any_python(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    """For what is the same on all of them: the first is tried, the others with `BREADTH=all`."""
+    with api.session(python_path=str(request.param)) as session:
+        yield session
+
+
+@pytest.fixture(params=LAST)
+def newest(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    with api.session(python_path=str(request.param)) as session:
+        yield session
 
 
 @pytest.fixture
@@ -150,7 +168,9 @@ def test_forked_children_run_as_without_a_debugger(debugged: Session, python: Pa
     assert [row["hit_count"] for row in debugged.get("/breakpoints")["breakpoints"]] == [1, 1]
 
 
-def test_a_child_goes_on_while_its_parent_is_halted_and_after_its_end(debugged: Session, program: Write) -> None:
+def test_a_child_goes_on_while_its_parent_is_halted_and_no_threads_of_the_debugger_are_warned_of(
+    newest: Session, program: Write
+) -> None:
     path = program(
         """
         import os
@@ -169,20 +189,15 @@ def test_a_child_goes_on_while_its_parent_is_halted_and_after_its_end(debugged: 
         print("end")
         """
     )
-    debugged.break_at(path, "child", "parent")
-    stop = debugged.launch(path)
+    newest.break_at(path, "child", "parent")
+    stop = newest.launch(path)
     assert stop["current_location"]["line"] == line_of(path, "parent")
-    debugged.wait_for_output("child 19")
-    assert debugged.get("/status")["status"] == "paused"
-    assert debugged.step("over")["stop_reason"] == "step"
-    assert debugged.resume()["exit_code"] == 0
-    assert debugged.output().splitlines()[-2:] == ["parent", "end"]
-
-
-def test_forking_warns_of_no_threads_that_are_only_the_debuggers(debugged: Session, program: Write) -> None:
-    path = program("import os\nif os.fork() == 0:\n    os._exit(0)\nos.wait()\n")
-    assert debugged.launch(path)["exit_code"] == 0
-    assert debugged.output(None) == ""
+    newest.wait_for_output("child 19")
+    assert newest.get("/status")["status"] == "paused"
+    assert newest.step("over")["stop_reason"] == "step"
+    assert newest.resume()["exit_code"] == 0
+    assert newest.output().splitlines()[-2:] == ["parent", "end"]
+    assert newest.output("stderr") == "", "from 3.12 on Python warns of threads where it forks"
 
 
 # Steps of a thread that cannot move.
@@ -208,7 +223,7 @@ def test_a_step_of_a_thread_asleep_in_c_never_wedges_the_session(debugged: Sessi
     assert debugged.output() == "done\n"
 
 
-def test_stepping_another_thread_out_tells_no_value_of_the_stopped_one(debugged: Session, program: Write) -> None:
+def test_stepping_another_thread_out_tells_no_value_of_the_stopped_one(any_python: Session, program: Write) -> None:
     path = program(
         """
         import threading
@@ -239,15 +254,17 @@ def test_stepping_another_thread_out_tells_no_value_of_the_stopped_one(debugged:
         thread.join()
         """
     )
-    paused_in(debugged, path)
-    stop = debugged.step("out", thread_id=thread_named(debugged, "other"), wait=10)
+    paused_in(any_python, path)
+    stop = any_python.step("out", thread_id=thread_named(any_python, "other"), wait=10)
     assert "of mine" not in str(stop.get("return_value"))
     while stop["status"] == "paused":
-        stop = debugged.resume()
+        stop = any_python.resume()
     assert stop["exit_code"] == 0
 
 
-def test_an_exception_whose_text_needs_a_lock_of_a_halted_thread_is_reported(debugged: Session, program: Write) -> None:
+def test_an_exception_whose_text_needs_a_lock_of_a_halted_thread_is_reported(
+    any_python: Session, program: Write
+) -> None:
     path = program(
         """
         import threading
@@ -277,98 +294,95 @@ def test_an_exception_whose_text_needs_a_lock_of_a_halted_thread_is_reported(deb
         print("end")
         """
     )
-    stop = debugged.launch(path, wait=5)
+    stop = any_python.launch(path, wait=5)
     assert (stop["status"], stop.get("stop_reason")) == ("paused", "exception")
     assert stop["current_location"]["line"] == line_of(path, "raise")
-    assert debugged.resume(wait=5).get("exit_code") == 0
-    assert debugged.output() == "end\n"
-    assert "Locked: text" in debugged.output("stderr")
+    assert any_python.resume(wait=5).get("exit_code") == 0
+    assert any_python.output() == "end\n"
+    assert "Locked: text" in any_python.output("stderr")
 
 
 # Evaluations.
 
 
-def test_an_evaluate_that_was_given_up_never_runs_later(debugged: Session, program: Write) -> None:
+def test_an_evaluate_that_was_given_up_never_runs_later(any_python: Session, program: Write) -> None:
     path = program(LOOP)
-    paused_in(debugged, path)
+    paused_in(any_python, path)
     go = path.with_name("go")
-    with meanwhile(debugged, lambda own: own.evaluate(busy_until(go), timeout=60)) as first:
-        debugged.wait_for_output("begun")
-        refusal(504, "DEBUGPY_TIMEOUT", debugged.evaluate, "log.append(number)", timeout=0.2)
+    with meanwhile(any_python, lambda own: own.evaluate(busy_until(go), timeout=60)) as first:
+        any_python.wait_for_output("begun")
+        refusal(504, "DEBUGPY_TIMEOUT", any_python.evaluate, "log.append(number)", timeout=0.2)
         go.touch()
         assert first.result()["result"] == "(None, 'done')"
-    assert debugged.resume()["current_location"]["line"] == line_of(path, "stop")
-    assert debugged.evaluate("log, number")["result"] == "([], 1)"
+    assert any_python.resume()["current_location"]["line"] == line_of(path, "stop")
+    assert any_python.evaluate("log, number")["result"] == "([], 1)"
 
 
-def test_evaluates_in_the_queue_are_dropped_when_another_client_continues(debugged: Session, program: Write) -> None:
+def test_evaluates_in_the_queue_are_dropped_when_another_client_continues(any_python: Session, program: Write) -> None:
     path = program(LOOP)
-    paused_in(debugged, path)
-    for stops in range(1, 4):
+    paused_in(any_python, path)
+    for stops in range(1, 3):
         with ExitStack() as clients:
             go = path.with_name(f"go {stops}")
-            busy = meanwhile(debugged, lambda own, go=go: own.evaluate(busy_until(go), timeout=60))
+            busy = meanwhile(any_python, lambda own, go=go: own.evaluate(busy_until(go), timeout=60))
             calls = [clients.enter_context(busy)]
-            debugged.wait_for_output("begun\n" * stops)
-            queued = [meanwhile(debugged, lambda own: own.evaluate("log.append(number)")) for _ in range(6)]
+            any_python.wait_for_output("begun\n" * stops)
+            queued = [meanwhile(any_python, lambda own: own.evaluate("log.append(number)")) for _ in range(6)]
             calls += [clients.enter_context(client) for client in queued]
             with pytest.raises(TimeoutError):
                 calls[-1].result(timeout=0.2)
-            resumed = clients.enter_context(meanwhile(debugged, lambda own: own.resume()))
+            resumed = clients.enter_context(meanwhile(any_python, lambda own: own.resume()))
             for call in calls:
                 error = call.exception(timeout=20)
                 assert isinstance(error, ApiError)
                 assert (error.status, error.code) == (404, "FRAME_NOT_FOUND")
             go.touch()
             assert resumed.result(timeout=20)["current_location"]["line"] == line_of(path, "stop")
-        assert debugged.evaluate("log, number")["result"] == f"([], {stops})"
-    assert debugged.resume()["exit_code"] == 0
-    assert debugged.output().splitlines()[-1] == "[]"
+        assert any_python.evaluate("log, number")["result"] == f"([], {stops})"
+    assert any_python.resume()["exit_code"] == 0
+    assert any_python.output().splitlines()[-1] == "[]"
 
 
-def test_an_evaluation_in_a_busy_thread_holds_up_nobody(debugged: Session, program: Write) -> None:
+def test_an_evaluation_in_a_busy_thread_holds_up_nobody(any_python: Session, program: Write) -> None:
     path = program(SLEEPER)
-    paused_in(debugged, path)
-    sleeper = thread_named(debugged, "sleeper")
-    stack = debugged.get("/stacktrace", thread_id=sleeper)["frames"]
+    paused_in(any_python, path)
+    sleeper = thread_named(any_python, "sleeper")
+    stack = any_python.get("/stacktrace", thread_id=sleeper)["frames"]
     frame = next(row["id"] for row in stack if row["name"] == "nap")
+    refusal(404, "FRAME_NOT_FOUND", any_python.evaluate, "1", thread_id=sleeper, frame_id=500)
+    assert any_python.evaluate("1 + 1", thread_id=sleeper)["result"] == "2"
     go = path.with_name("go")
     where = {"thread_id": sleeper, "frame_id": frame, "timeout": 60}
-    with meanwhile(debugged, lambda own: own.evaluate(busy_until(go), **where)) as call:
-        debugged.wait_for_output("begun")
-        (row,) = debugged.break_at(path, "stop", condition="number == 2")
-        assert debugged.evaluate("number + 1")["result"] == "1"
+    with meanwhile(any_python, lambda own: own.evaluate(busy_until(go), **where)) as call:
+        any_python.wait_for_output("begun")
+        (row,) = any_python.break_at(path, "stop", condition="number == 2")
+        assert any_python.evaluate("number + 1")["result"] == "1"
         assert not call.done()
         assert row["verified"]
         go.touch()
         assert call.result()["result"] == "(None, 'done')"
-    refusal(504, "DEBUGPY_TIMEOUT", debugged.evaluate, "time.sleep(60)", thread_id=sleeper, frame_id=frame, timeout=0.2)
-    debugged.resume()
-    assert debugged.evaluate("number")["result"] == "2"
-
-
-def test_a_thread_that_has_moved_on_has_no_old_frame(debugged: Session, program: Write) -> None:
-    path = program(SLEEPER)
-    paused_in(debugged, path)
-    sleeper = thread_named(debugged, "sleeper")
-    refusal(404, "FRAME_NOT_FOUND", debugged.evaluate, "1", thread_id=sleeper, frame_id=500)
-    assert debugged.evaluate("1 + 1", thread_id=sleeper)["result"] == "2"
+    refusal(
+        504, "DEBUGPY_TIMEOUT", any_python.evaluate, "time.sleep(60)", thread_id=sleeper, frame_id=frame, timeout=0.2
+    )
+    any_python.resume()
+    assert any_python.evaluate("number")["result"] == "2"
 
 
 # Attached programs.
 
 
-@pytest.mark.parametrize("stops", [1, 4])
+@pytest.mark.parametrize("stops", [pytest.param(1, marks=pytest.mark.wide), 4])
 def test_detaching_with_many_threads_at_breakpoints_lets_the_program_run_to_its_end(
-    debugged: Session, python: Path, stops: int, program: Write, tmp_path: Path
+    newest: Session, stops: int, program: Write, tmp_path: Path
 ) -> None:
     path = program(CROWD)
-    debugged.break_at(path, "hit")
+    newest.break_at(path, "hit")
+    python = Path(newest.get()["config"]["python_path"])
     with listening_with(python, tmp_path / "path", path) as (process, port):
-        stop = debugged.post("/attach", {"port": port, "wait": 10})
+        stop = newest.post("/attach", {"port": port, "wait": 10})
         for _ in range(stops - 1):
-            stop = debugged.resume(wait=10)
+            stop = newest.resume(wait=10)
         assert (stop["status"], stop["stop_reason"]) == ("paused", "breakpoint")
-        debugged.delete()
+        newest.delete()
         assert process.communicate(timeout=15)[0] == "60\n"
         assert process.returncode == 0

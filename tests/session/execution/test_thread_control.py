@@ -14,6 +14,9 @@ from waiting import wait_until
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
 NEWEST = pythons("3.11", "3.13")
+WIDE = [pytest.mark.wide] * (len(NEWEST) - 1)
+LAST = [pytest.param(path, id=name, marks=WIDE[place:]) for place, (name, path) in enumerate(NEWEST.items())]
+FIRST = [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(NEWEST.items())]
 SCOPES = ("all", "thread")
 Write = Callable[..., Path]
 
@@ -112,6 +115,19 @@ def debugged(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
         yield session
 
 
+@pytest.fixture(params=FIRST)
+def any_python(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    """For what is the same on all of them: the first is tried, the others with `BREADTH=all`."""
+    with api.session(python_path=str(request.param)) as session:
+        yield session
+
+
+@pytest.fixture(params=LAST)
+def newest(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    with api.session(python_path=str(request.param)) as session:
+        yield session
+
+
 def ids(session: Session) -> dict[str, int]:
     return {row["name"]: row["id"] for row in session.get("/threads")["threads"]}
 
@@ -206,22 +222,22 @@ def test_no_stop_is_lost_when_threads_are_continued_one_by_one(debugged: Session
 
 
 def test_a_thread_that_is_halted_on_a_breakpoint_by_others_does_not_run_over_it(
-    debugged: Session, program: Write
+    any_python: Session, program: Write
 ) -> None:
     """Conditions are asked, hits counted and messages logged once, whoever stops meanwhile."""
     path = program(CROWD.replace("total += number", "total += number; number  # @hit\n        number"))
-    debugged.break_at(path, "hit", condition="number % 2", hit_condition=">=3")
+    any_python.break_at(path, "hit", condition="number % 2", hit_condition=">=3")
     line = line_of(path, "hit") - 1
-    debugged.break_at(path, line, log_message="{number}")
-    stop = debugged.launch(path, fields=["breakpoints"])
+    any_python.break_at(path, line, log_message="{number}")
+    stop = any_python.launch(path, fields=["breakpoints"])
     stops = 0
     while stop["status"] == "paused":
         stops += 1
-        stop = debugged.resume(fields=["breakpoints"])
-    hits = {row["line"]: row["hit_count"] for row in debugged.get("/breakpoints")["breakpoints"]}
+        stop = any_python.resume(fields=["breakpoints"])
+    hits = {row["line"]: row["hit_count"] for row in any_python.get("/breakpoints")["breakpoints"]}
     assert hits == {line + 1: THREADS * ROUNDS // 2, line: THREADS * ROUNDS}
     assert stops == THREADS * ROUNDS // 2 - 2
-    logged = Counter(debugged.output("console").split())
+    logged = Counter(any_python.output("console").split())
     assert logged == {str(number): THREADS for number in range(ROUNDS)}
 
 
@@ -269,39 +285,31 @@ def test_one_thread_goes_on_while_the_others_stay_halted(debugged: Session, prog
     assert (stop["status"], stop["stop_reason"], stop["thread_id"]) == ("paused", "pause", first)
     assert set(states(debugged).values()) == {"paused"}
     refusal(409, "INVALID_SESSION_STATE", debugged.post, "/pause")
-    debugged.evaluate("globals().update(over=True)", thread_id=main)
-    assert debugged.resume()["exit_code"] == 0
-    assert debugged.output() == "ticking\nover\n"
 
-
-def test_when_the_last_halted_thread_goes_on_the_program_runs(debugged: Session, program: Write) -> None:
-    path = program(TICKING)
-    debugged.break_at(path, "stop")
-    debugged.launch(path)
-    known = ids(debugged)
-    stop = {}
-    for number, name in enumerate(("MainThread", "tick-0", "tick-1")):
-        stop = debugged.post(f"/threads/{known[name]}/continue")
-        assert stop["status"] == ("running" if number == 2 else "paused")
+    # With the last of them the program runs.
+    for thread in (main, first, second):
+        stop = debugged.post(f"/threads/{thread}/continue")
+        assert stop["status"] == ("running" if thread == second else "paused")
     assert set(states(debugged).values()) == {"running"}
     assert "location" not in debugged.get("/threads")["threads"][0]
     assert debugged.post("/pause")["status"] == "paused"
     assert set(states(debugged).values()) == {"paused"}
-    debugged.evaluate("globals().update(over=True)", frame_id=0, thread_id=known["tick-0"])
-    frames = debugged.get(f"/threads/{known['tick-0']}/stacktrace")["frames"]
+    debugged.evaluate("globals().update(over=True)", frame_id=0, thread_id=first)
+    frames = debugged.get(f"/threads/{first}/stacktrace")["frames"]
     assert frames[0]["name"] == "tick"
     assert debugged.resume()["exit_code"] == 0
+    assert debugged.output() == "ticking\nover\n"
 
 
-def test_the_only_thread_is_continued_as_ever(debugged: Session, program: Write) -> None:
+def test_the_only_thread_is_continued_as_ever(any_python: Session, program: Write) -> None:
     path = program("for number in range(3):\n    number += 0  # @here\n")
-    debugged.break_at(path, "here")
-    thread = debugged.launch(path)["thread_id"]
-    assert debugged.resume(thread_id=thread)["stop_reason"] == "breakpoint"
-    assert debugged.step("over", single_thread=True)["stop_reason"] == "step"
-    assert debugged.events("continued")[0]["body"]["all_threads_continued"] is True
-    assert debugged.resume(single_thread=True)["stop_reason"] == "breakpoint"
-    assert debugged.resume(thread_id=thread, single_thread=False)["exit_code"] == 0
+    any_python.break_at(path, "here")
+    thread = any_python.launch(path)["thread_id"]
+    assert any_python.resume(thread_id=thread)["stop_reason"] == "breakpoint"
+    assert any_python.step("over", single_thread=True)["stop_reason"] == "step"
+    assert any_python.events("continued")[0]["body"]["all_threads_continued"] is True
+    assert any_python.resume(single_thread=True)["stop_reason"] == "breakpoint"
+    assert any_python.resume(thread_id=thread, single_thread=False)["exit_code"] == 0
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -334,7 +342,7 @@ def test_steps_of_one_thread_move_no_other(debugged: Session, program: Write, sc
     assert debugged.output() == "done\n"
 
 
-def test_a_step_that_needs_a_halted_thread_waits_and_ends_when_all_go_on(debugged: Session, program: Write) -> None:
+def test_a_step_that_needs_a_halted_thread_waits_and_ends_when_all_go_on(any_python: Session, program: Write) -> None:
     path = program(
         """
         import threading
@@ -359,19 +367,19 @@ def test_a_step_that_needs_a_halted_thread_waits_and_ends_when_all_go_on(debugge
         print("got it")
         """
     )
-    debugged.break_at(path, "stop")
-    main = debugged.launch(path)["thread_id"]
-    stop = debugged.step("over", single_thread=True)
+    any_python.break_at(path, "stop")
+    main = any_python.launch(path)["thread_id"]
+    stop = any_python.step("over", single_thread=True)
     assert stop["current_location"]["line"] == line_of(path, "blocks")
-    with meanwhile(debugged, lambda own: own.step("over", single_thread=True, wait=30)) as waiting:
-        wait_until(lambda: states(debugged)["MainThread"] == "running")
-        late = debugged.get("/report")
+    with meanwhile(any_python, lambda own: own.step("over", single_thread=True, wait=30)) as waiting:
+        wait_until(lambda: states(any_python)["MainThread"] == "running")
+        late = any_python.get("/report")
         assert (late["status"], late["stop_reason"]) == ("paused", "pause")
-        assert late["thread_id"] == ids(debugged)["holder"] != main
+        assert late["thread_id"] == ids(any_python)["holder"] != main
         assert not waiting.done()
-        assert debugged.resume()["exit_code"] == 0
+        assert any_python.resume()["exit_code"] == 0
         assert waiting.result(timeout=10)["status"] == "terminated"
-    assert debugged.output() == "got it\n"
+    assert any_python.output() == "got it\n"
 
 
 WORKERS = """
@@ -430,7 +438,7 @@ def test_clients_that_wait_for_different_threads_are_all_answered(
     assert [row["hit_count"] for row in debugged.get("/breakpoints")["breakpoints"]] == [1, 3]
 
 
-def test_a_client_that_waits_for_a_thread_is_told_when_it_ends(debugged: Session, program: Write) -> None:
+def test_a_client_that_waits_for_a_thread_is_told_when_it_ends(any_python: Session, program: Write) -> None:
     path = program(
         """
         import threading
@@ -447,15 +455,15 @@ def test_a_client_that_waits_for_a_thread_is_told_when_it_ends(debugged: Session
         here = 1  # @stop
         """
     )
-    debugged.break_at(path, "stop")
-    main = debugged.launch(path)["thread_id"]
-    ending = ids(debugged)["ends"]
-    debugged.evaluate("go.set()")
-    stop = debugged.resume(thread_id=ending, wait=20)
+    any_python.break_at(path, "stop")
+    main = any_python.launch(path)["thread_id"]
+    ending = ids(any_python)["ends"]
+    any_python.evaluate("go.set()")
+    stop = any_python.resume(thread_id=ending, wait=20)
     assert (stop["status"], stop["thread_id"]) == ("paused", main)
     assert f"Thread {ending} has ended" in stop["message"]
     assert "timed_out" not in stop
-    assert debugged.resume()["exit_code"] == 0
+    assert any_python.resume()["exit_code"] == 0
 
 
 # Only the thread that hits stops.
@@ -536,33 +544,33 @@ def test_stop_scope_is_the_sessions_unless_the_launch_says_otherwise(api: Api, p
 
 @pytest.mark.parametrize("scope", SCOPES)
 def test_threads_of_a_program_that_was_attached_to_are_controlled_alike(
-    debugged: Session, program: Write, tmp_path: Path, scope: str
+    newest: Session, program: Write, tmp_path: Path, scope: str
 ) -> None:
     """Through somebody else's adapter, which knows nothing of single threads."""
     path = program(TICKING)
-    debugged.break_at(path, "stop")
-    python = Path(debugged.get()["config"]["python_path"])
+    newest.break_at(path, "stop")
+    python = Path(newest.get()["config"]["python_path"])
     with listening_with(python, tmp_path / "path", path) as (process, port):
-        stop = debugged.post("/attach", {"port": port, "wait": 20, "stop_scope": scope})
-        known = ids(debugged)
+        stop = newest.post("/attach", {"port": port, "wait": 20, "stop_scope": scope})
+        known = ids(newest)
         assert stop["thread_id"] == known["MainThread"]
         others = "paused" if scope == "all" else "running"
-        assert states(debugged) == {"MainThread": "paused", "tick-0": others, "tick-1": others}
+        assert states(newest) == {"MainThread": "paused", "tick-0": others, "tick-1": others}
         if scope == "thread":
-            stop = debugged.post("/pause", {"thread_id": known["tick-1"], "wait": 10})
+            stop = newest.post("/pause", {"thread_id": known["tick-1"], "wait": 10})
             assert stop["thread_id"] == known["tick-1"]
         else:
-            debugged.post(f"/threads/{known['tick-0']}/continue")
-        assert states(debugged) == {"MainThread": "paused", "tick-0": "running", "tick-1": "paused"}
-        debugged.evaluate("globals().update(over=True)", thread_id=known["MainThread"])
-        debugged.resume(wait=10)
+            newest.post(f"/threads/{known['tick-0']}/continue")
+        assert states(newest) == {"MainThread": "paused", "tick-0": "running", "tick-1": "paused"}
+        newest.evaluate("globals().update(over=True)", thread_id=known["MainThread"])
+        newest.resume(wait=10)
         assert process.communicate(timeout=15)[0] == "ticking\nover\n"
 
 
 # Threads that are busy.
 
 
-def test_a_pause_of_a_program_that_is_busy_in_a_call_says_in_which(debugged: Session, program: Write) -> None:
+def test_a_pause_of_a_program_that_is_busy_in_a_call_says_in_which(any_python: Session, program: Write) -> None:
     path = program(
         """
         import hashlib
@@ -576,22 +584,22 @@ def test_a_pause_of_a_program_that_is_busy_in_a_call_says_in_which(debugged: Ses
         reckon()
         """
     )
-    debugged.launch(path, wait=False)
-    debugged.wait_for_output("begun")
-    (thread,) = ids(debugged).values()
+    any_python.launch(path, wait=False)
+    any_python.wait_for_output("begun")
+    (thread,) = ids(any_python).values()
     place = f"{path}:{line_of(path, 'busy')}"
-    for body in ({"wait": 0.3}, {"wait": 0.3, "thread_id": thread}):
-        answer = debugged.post("/pause", body)
+    for body in ({"wait": 0.1}, {"wait": 0.1, "thread_id": thread}):
+        answer = any_python.post("/pause", body)
         assert (answer["status"], answer["timed_out"]) == ("running", True)
         assert f"Thread {thread} 'MainThread' is in reckon ({place})" in answer["message"]
-    stack = debugged.get(f"/threads/{thread}/stacktrace")
+    stack = any_python.get(f"/threads/{thread}/stacktrace")
     assert stack["running"] is True
     assert [frame["name"] for frame in stack["frames"]] == ["reckon", "<module>"]
     assert stack["frames"][0]["line"] == line_of(path, "busy")
-    refusal(404, "THREAD_NOT_FOUND", debugged.get, "/threads/987654/stacktrace")
+    refusal(404, "THREAD_NOT_FOUND", any_python.get, "/threads/987654/stacktrace")
 
 
-def test_with_stop_scope_thread_a_blocked_thread_pauses_where_it_is(debugged: Session, program: Write) -> None:
+def test_with_stop_scope_thread_a_blocked_thread_pauses_where_it_is(any_python: Session, program: Write) -> None:
     path = program(
         """
         import threading
@@ -602,13 +610,13 @@ def test_with_stop_scope_thread_a_blocked_thread_pauses_where_it_is(debugged: Se
         here = 1  # @stop
         """
     )
-    debugged.break_at(path, "stop")
-    debugged.launch(path, stop_scope="thread")
-    sleeper = ids(debugged)["sleeper"]
-    answer = debugged.post("/pause", {"thread_id": sleeper, "wait": 20})
+    any_python.break_at(path, "stop")
+    any_python.launch(path, stop_scope="thread")
+    sleeper = ids(any_python)["sleeper"]
+    answer = any_python.post("/pause", {"thread_id": sleeper, "wait": 20})
     assert (answer["status"], answer["thread_id"], answer["stop_reason"]) == ("paused", sleeper, "pause")
     # Python may list a thread twice that has just begun, the second time as a dummy.
-    assert states(debugged).items() >= {"MainThread": "paused", "sleeper": "paused"}.items()
-    debugged.post(f"/threads/{sleeper}/continue", {"wait": False})
-    assert states(debugged).items() >= {"MainThread": "paused", "sleeper": "running"}.items()
-    assert debugged.resume()["exit_code"] == 0
+    assert states(any_python).items() >= {"MainThread": "paused", "sleeper": "paused"}.items()
+    any_python.post(f"/threads/{sleeper}/continue", {"wait": False})
+    assert states(any_python).items() >= {"MainThread": "paused", "sleeper": "running"}.items()
+    assert any_python.resume()["exit_code"] == 0

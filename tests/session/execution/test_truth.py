@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 from places import PROGRAMS
-from relays import Api, Session, pythons
+from relays import Api, pythons
 
 TOUR = PROGRAMS / "tour.py"
 STEPS = PROGRAMS / "steps.py"
@@ -109,10 +109,12 @@ class Walk:
         return None
 
 
-def seen(session: Session, stop: dict[str, Any]) -> dict[str, Any]:
+def seen(stop: dict[str, Any]) -> dict[str, Any]:
     place = stop["current_location"]
     here = {name: place[name] for name in ("path", "line", "function")}
-    values = {name: value for name, value in session.locals().items() if not name.startswith("__")}
+    assert "omitted" not in stop, stop["omitted"]
+    rows = {row["name"]: row["value"] for row in stop["locals"]}
+    values = {name: value for name, value in rows.items() if not name.startswith("__")}
     return {**here, "locals": without_addresses(values)}
 
 
@@ -123,10 +125,10 @@ def test_every_step_into_is_where_the_interpreter_says(api: Api, python: Path, t
     assert len(expected) >= 100
     stops = []
     with api.session(python_path=str(python)) as session:
-        stop = session.launch(TOUR, stop_on_entry=True, fields=["location"])
+        stop = session.launch(TOUR, stop_on_entry=True, fields=["location", "locals"], budget=50_000)
         while stop["status"] == "paused" and len(stops) < MOST_STOPS:
-            stops.append(seen(session, stop))
-            stop = session.step("into", fields=["location"])
+            stops.append(seen(stop))
+            stop = session.step("into", fields=["location", "locals"], budget=50_000)
         assert (stop["status"], stop["exit_code"]) == ("terminated", 0)
         plain = subprocess.run([python, TOUR], capture_output=True, check=True, timeout=30)
         assert session.output() == plain.stdout.decode()
@@ -145,25 +147,32 @@ def test_every_step_over_and_step_out_is_where_the_interpreter_says(api: Api, py
     walk = Walk(recorded(python, STEPS, tmp_path), version_of(python))
     taken = []
     with api.session(python_path=str(python)) as session:
-        stop = session.launch(STEPS, stop_on_entry=True, fields=["location"])
+        stop = session.launch(STEPS, stop_on_entry=True, fields=["location", "locals"], budget=50_000)
         expected = walk.step("into")
         while expected is not None:
             expected["locals"] = without_addresses(expected["locals"])
             assert stop["status"] == "paused", f"after {taken}, expected {expected}"
-            assert seen(session, stop) == expected, f"after {taken}"
+            assert seen(stop) == expected, f"after {taken}"
             how = chosen_step(STEPS, expected["line"])
             taken.append((expected["line"], how))
-            stop = session.step(how, fields=["location"])
+            stop = session.step(how, fields=["location", "locals"], budget=50_000)
             expected = walk.step(how)
         assert (stop["status"], stop["exit_code"]) == ("terminated", 0)
         assert session.output() == "([6, 14], 2, [2, 1], '4')\n"
     assert len(taken) > 30
 
 
-def test_a_step_out_tells_what_the_function_returned(api: Api, python: Path) -> None:
+def test_a_breakpoint_on_the_way_interrupts_a_step_and_a_step_out_tells_what_the_function_returned(
+    api: Api, python: Path
+) -> None:
     with api.session(python_path=str(python)) as session:
+        session.break_at(STEPS, 37)
+        assert session.launch(STEPS)["stop_reason"] == "breakpoint"
         session.break_at(STEPS, 6)
-        assert session.launch(STEPS)["current_location"]["function"] == "inner"
+        stop = session.step("over")
+        assert (stop["stop_reason"], stop["current_location"]["line"]) == ("breakpoint", 6)
+        assert stop["hit_breakpoint_ids"] == ["bp_2"]
+        assert [row["hit_count"] for row in session.get("/breakpoints")["breakpoints"]] == [1, 1]
         first = session.step("out")
         assert (first["current_location"]["function"], first["current_location"]["line"]) == ("middle", 17)
         assert first["return_value"] == {"type": "int", "value": "6", "function": "inner"}
@@ -173,18 +182,7 @@ def test_a_step_out_tells_what_the_function_returned(api: Api, python: Path) -> 
         outer = session.step("into")
         assert outer["current_location"]["function"] == "inner"
         assert session.step("out")["return_value"]["value"] == "12"
-        session.delete("/breakpoints/bp_1")
+        session.delete("/breakpoints/bp_2")
         whole = session.step("out")
         assert (whole["current_location"]["function"], whole["return_value"]["value"]) == ("main", "[6, 14]")
         assert session.resume()["exit_code"] == 0
-
-
-def test_a_breakpoint_on_the_way_interrupts_a_step(api: Api, python: Path) -> None:
-    with api.session(python_path=str(python)) as session:
-        session.break_at(STEPS, 37)
-        assert session.launch(STEPS)["stop_reason"] == "breakpoint"
-        session.break_at(STEPS, 7)
-        stop = session.step("over")
-        assert (stop["stop_reason"], stop["current_location"]["line"]) == ("breakpoint", 7)
-        assert stop["hit_breakpoint_ids"] == ["bp_2"]
-        assert [row["hit_count"] for row in session.get("/breakpoints")["breakpoints"]] == [1, 1]

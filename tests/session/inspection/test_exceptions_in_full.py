@@ -11,6 +11,8 @@ from relays import Api, Session, line_of, pythons, refusal
 Write = Callable[..., Path]
 
 VERSIONS = pythons("3.8", "3.11", "3.12", "3.13")
+TRACED_AND_NOT = pythons("3.11", "3.13")
+WIDE = [pytest.mark.wide] * (len(TRACED_AND_NOT) - 1)
 
 CHAINED = """
     class Broken(Exception):
@@ -72,7 +74,7 @@ def test_an_exception_is_told_with_everything_that_led_to_it(api: Api, program: 
         assert key["frames"][-1]["line"] == line_of(path, "key")
 
 
-@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS)
+@pytest.mark.parametrize("python", TRACED_AND_NOT.values(), ids=TRACED_AND_NOT)
 def test_an_exception_that_passes_generators_is_told_once_and_with_every_frame(
     api: Api, program: Write, python: Path
 ) -> None:
@@ -142,7 +144,10 @@ def test_a_handled_exception_says_so_and_from_none_hides_the_context(session: Se
     assert "chain" not in session.get("/report")["exception"]
 
 
-@pytest.mark.parametrize("python", pythons("3.11", "3.13").values(), ids=pythons("3.11", "3.13"))
+@pytest.mark.parametrize(
+    "python",
+    [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(TRACED_AND_NOT.items())],
+)
 def test_members_of_a_group_and_notes_are_listed(api: Api, program: Write, python: Path) -> None:
     path = program(
         """

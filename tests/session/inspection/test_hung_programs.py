@@ -11,22 +11,33 @@ from relays import Api, Session, line_of, pythons
 from waiting import wait_until
 
 Write = Callable[..., Path]
+PYTHONS = pythons("3.8", "3.11", "3.13")
+EITHER = pythons("3.11", "3.13")
 
 LOCKS = """
 import threading
 
-first, second = threading.Lock(), threading.Lock()
-both = threading.Barrier(2)
+first, second, third, fourth = (threading.Lock() for _ in range(4))
+all_have = threading.Barrier(4)
 
 def take(mine, other, number):
     with mine:  # @has
-        both.wait()
+        all_have.wait()
         with other:  # @stuck
             pass
+
+def take_shortly(mine, other, number):
+    with mine:
+        all_have.wait()
+        with other: pass  # @shortly
 
 threads = [
     threading.Thread(target=take, args=locks, name=f"taker-{locks[2]}")
     for locks in ((first, second, 1), (second, first, 2))
+]
+threads += [
+    threading.Thread(target=take_shortly, args=locks, name=f"taker-{locks[2]}")
+    for locks in ((third, fourth, 3), (fourth, third, 4))
 ]
 for thread in threads:
     thread.start()
@@ -83,8 +94,15 @@ mine.acquire()
 """
 
 
-@pytest.fixture(params=pythons("3.8", "3.11", "3.13").items(), ids=lambda item: item[0])
+@pytest.fixture(params=PYTHONS.items(), ids=lambda item: item[0])
 def session(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    with api.session(python_path=str(request.param[1])) as session:
+        yield session
+
+
+@pytest.fixture(params=EITHER.items(), ids=lambda item: item[0])
+def either(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+    """On a Python that the debugger traces, and on one that tells it what happens."""
     with api.session(python_path=str(request.param[1])) as session:
         yield session
 
@@ -94,12 +112,24 @@ def waiting(session: Session, count: int) -> Any:
     return wait_until(lambda: found if len((found := session.get("/locks"))["waiting"]) >= count else None)
 
 
-def test_two_threads_that_wait_for_each_other_are_explained(session: Session, program: Write) -> None:
-    path = program(LOCKS)
-    session.launch(path, wait=False)
-    found = waiting(session, 3)
+@pytest.fixture(scope="module", params=PYTHONS.items(), ids=lambda item: item[0])
+def hung(
+    request: pytest.FixtureRequest, api: Api, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Session, Path]]:
+    """Two pairs of threads that wait for each other: one launch for all that look."""
+    path = tmp_path_factory.mktemp("hung") / "program.py"
+    path.write_text(LOCKS)
+    with api.session(python_path=str(request.param[1])) as session:
+        session.launch(path, wait=False)
+        waiting(session, 5)
+        yield session, path
+
+
+def test_two_threads_that_wait_for_each_other_are_explained(hung: tuple[Session, Path]) -> None:
+    session, path = hung
+    found = session.get("/locks")
     has, stuck = line_of(path, "has"), line_of(path, "stuck")
-    main, *takers = found["waiting"]
+    main, *takers = found["waiting"][:3]
     assert (main["name"], main["waits_for"]) == ("MainThread", "thread 2 'taker-1'")
     assert main["location"] == {"path": str(path), "line": line_of(path, "join"), "function": "<module>"}
     assert [(row["name"], row["waits_for"], row["location"]["line"]) for row in takers] == [
@@ -111,18 +141,23 @@ def test_two_threads_that_wait_for_each_other_are_explained(session: Session, pr
         ("taker-1", has),
     ]
     assert [row["locals"]["number"] for row in takers] == ["1", "2"]
-    (deadlock,) = found["deadlocks"]
-    assert [member["name"] for member in deadlock["members"]] == ["taker-1", "taker-2"]
+    deadlock = circles(found)["taker-1", "taker-2"]
     link = f"waits for lock other, which thread 3 'taker-2' has since line {has}"
     assert deadlock["text"].startswith(f"thread 2 'taker-1' {link}; thread 3 'taker-2' waits")
 
 
-def test_a_lock_that_is_taken_for_one_line_is_waited_for_there(session: Session, program: Write) -> None:
-    session.launch(program(LOCKS.replace("with other:  # @stuck\n            pass", "with other: pass")), wait=False)
-    wait_until(lambda: session.get("/locks")["deadlocks"])
-    (circle,) = session.get("/locks")["deadlocks"]
-    assert {member["name"] for member in circle["members"]} == {"taker-1", "taker-2"}
-    assert "waits for lock other" in circle["text"]
+def circles(found: Any) -> dict[tuple[str, ...], Any]:
+    """The deadlocks by the names of those in them."""
+    return {tuple(sorted(member["name"] for member in each["members"])): each for each in found["deadlocks"]}
+
+
+def test_a_lock_that_is_taken_for_one_line_is_waited_for_there(hung: tuple[Session, Path]) -> None:
+    session, path = hung
+    found = session.get("/locks")
+    assert set(circles(found)) == {("taker-1", "taker-2"), ("taker-3", "taker-4")}
+    assert "waits for lock other" in circles(found)["taker-3", "taker-4"]["text"]
+    places = [row["location"]["line"] for row in found["waiting"] if row["name"] in ("taker-3", "taker-4")]
+    assert places == [line_of(path, "shortly")] * 2
 
 
 def test_two_tasks_that_wait_for_each_other_are_explained(session: Session, program: Write) -> None:
@@ -142,10 +177,8 @@ def test_two_tasks_that_wait_for_each_other_are_explained(session: Session, prog
     assert [(answer["result"], answer["elsewhere"]) for answer in answers] == [("(1, True)", True), ("(2, True)", True)]
 
 
-def test_a_program_that_hangs_pauses_where_it_is_and_can_be_looked_into(session: Session, program: Write) -> None:
-    path = program(LOCKS)
-    session.launch(path, wait=False)
-    waiting(session, 3)
+def test_a_program_that_hangs_pauses_where_it_is_and_can_be_looked_into(hung: tuple[Session, Path]) -> None:
+    session, path = hung
     stop = session.post("/pause", {"wait": 20})
     assert (stop["status"], stop["stop_reason"]) == ("paused", "pause")
     assert "inside a call that has not returned" in stop["note"] and "GET /sessions/{id}/locks" in stop["note"]
@@ -155,12 +188,13 @@ def test_a_program_that_hangs_pauses_where_it_is_and_can_be_looked_into(session:
     assert {row["name"]: row["value"] for row in rows}["number"] == "2"
     value = session.evaluate("number * 2", thread_id=taker["id"])
     assert (value["result"], value["elsewhere"]) == ("4", True)
-    assert len(session.get("/locks")["deadlocks"]) == 1
+    assert len(session.get("/locks")["deadlocks"]) == 2
     assert session.resume(wait=0.1)["status"] == "running"
     assert session.post("/pause", {"wait": 20})["status"] == "paused"
+    assert session.resume(wait=0.1)["status"] == "running"
 
 
-def test_a_call_that_returns_after_the_pause_halts_its_thread_behind_it(session: Session, program: Write) -> None:
+def test_a_call_that_returns_after_the_pause_halts_its_thread_behind_it(either: Session, program: Write) -> None:
     path = program(
         """
         import os
@@ -174,19 +208,19 @@ def test_a_call_that_returns_after_the_pause_halts_its_thread_behind_it(session:
         fetch()
         """
     )
-    session.launch(path, wait=False)
-    session.wait_for_output("asks")
-    stop = session.post("/pause", {"wait": 20})
+    either.launch(path, wait=False)
+    either.wait_for_output("asks")
+    stop = either.post("/pause", {"wait": 20})
     assert stop["current_location"]["line"] == line_of(path, "blocked")
-    assert session.evaluate("os.write(writing, b'it')")["result"] == "2"
-    wait_until(lambda: session.get("/status")["location"]["line"] == line_of(path, "behind"))
-    assert "note" not in session.get("/report")
-    assert session.evaluate("text")["result"] == "b'it'"
-    assert [event["body"]["location"]["line"] for event in session.events("stopped")] == [
+    assert either.evaluate("os.write(writing, b'it')")["result"] == "2"
+    wait_until(lambda: either.get("/status")["location"]["line"] == line_of(path, "behind"))
+    assert "note" not in either.get("/report")
+    assert either.evaluate("text")["result"] == "b'it'"
+    assert [event["body"]["location"]["line"] for event in either.events("stopped")] == [
         line_of(path, "blocked"),
         line_of(path, "behind"),
     ]
-    assert session.resume()["exit_code"] == 0
+    assert either.resume()["exit_code"] == 0
 
 
 def test_every_kind_of_wait_is_named(api: Api, program: Write) -> None:

@@ -85,6 +85,13 @@ PROGRAM = """
         print(numbers, table, queue, slotted.b, account.name, account.rate, Account.kind)
 
     outer(1)
+    base = 1
+    made = [
+        item + base
+        for item in (1, 2)
+        if item  # @module
+    ]
+    print("made", made)
     members()
     print("level", level)
 """
@@ -116,7 +123,7 @@ def at_members(session: Session, program: Write) -> Session:
 def test_locals_globals_closures_and_callers_are_set_for_real(api: Api, program: Write, python: Path) -> None:
     path = program(PROGRAM)
     with api.session(python_path=str(python)) as session:
-        session.break_at(path, "body", "inner", "comprehension")
+        session.break_at(path, "body", "inner", "comprehension", "module")
         assert session.launch(path)["current_location"]["line"] == line_of(path, "body")
         set_in(session, scope(session), "size", "41 + 1")
 
@@ -141,8 +148,20 @@ def test_locals_globals_closures_and_callers_are_set_for_real(api: Api, program:
         assert session.resume()["current_location"]["line"] == line_of(path, "comprehension")
         assert session.post("/set-expression", {"expression": "item", "value": "50"})["value"] == "50"
         session.delete("/breakpoints/bp_3")
+
+        assert session.resume()["current_location"]["line"] == line_of(path, "module")
+        assert session.post("/set-expression", {"expression": "base", "value": "10"})["value"] == "10"
+        expected = "[60, 12]"
+        try:
+            assert session.post("/set-expression", {"expression": "item", "value": "50"})["value"] == "50"
+        except ApiError as error:
+            assert error.code == "VARIABLE_NOT_SET"
+            assert python.parts[-3].startswith(("3.12", "3.13")), "there it is no variable of any frame"
+            expected = "[11, 12]"
+        session.delete("/breakpoints/bp_4")
         session.resume()
-        assert session.output().startswith("body 42\nouter [1, 1] 1100 1100\nvalues [100, 4]\n")
+        told = f"body 42\nouter [1, 1] 1100 1100\nvalues [100, 4]\nmade {expected}\n"
+        assert session.output().startswith(told)
 
 
 def test_items_and_attributes_are_set_as_they_are_listed(at_members: Session) -> None:
@@ -169,7 +188,7 @@ def test_items_and_attributes_are_set_as_they_are_listed(at_members: Session) ->
     assert "[1, [3], 3] {'a': 0, 2: 1.5, (1, 2): 6.5} deque(['first', 2]) 7 bob 3 rich" in session.output()
 
 
-def test_what_cannot_be_set_says_why(at_members: Session) -> None:
+def test_any_assignable_expression_is_set_and_what_cannot_be_set_says_why(at_members: Session) -> None:
     session = at_members
     for owner, name, reason in (
         ("pair", "0", "'tuple' object does not support item assignment"),
@@ -192,15 +211,9 @@ def test_what_cannot_be_set_says_why(at_members: Session) -> None:
     refusal(404, "FRAME_NOT_FOUND", set_in, session, locals_, "numbers", "1", frame_id=50)
     refusal(400, "INVALID_REQUEST", session.post, f"/variables/{locals_}/set", {"name": "numbers"})
     assert session.locals()["numbers"] == "[1, 2, 3]", "nothing was changed by any of these"
-    session.resume()  # stops on the slot that was not set
-    refusal(404, "VARIABLE_NOT_FOUND", set_in, session, locals_, "numbers", "1")
-    session.resume()
-    refusal(409, "INVALID_SESSION_STATE", set_in, session, locals_, "numbers", "1")
 
-
-def test_any_assignable_expression_is_set(at_members: Session) -> None:
     def put(expression: str, value: str, **more: Any) -> Any:
-        return at_members.post("/set-expression", {"expression": expression, "value": value, **more})
+        return session.post("/set-expression", {"expression": expression, "value": value, **more})
 
     answer = put("table['a']", "{'b': [1, 2]}")
     assert (answer["expression"], answer["value"], answer["old"]) == ("table['a']", "{'b': [1, 2]}", "1")
@@ -221,12 +234,16 @@ def test_any_assignable_expression_is_set(at_members: Session) -> None:
     refusal(409, "VARIABLE_NOT_SET", put, "numbers[5]", "1")
     refusal(409, "VARIABLE_NOT_SET", put, "pair[0]", "1")
     refusal(404, "VARIABLE_NOT_FOUND", put, "unheard_of", "1")
-    at_members.evaluate("account = slotted")
+    session.evaluate("account = slotted")
     refusal(409, "VARIABLE_NOT_SET", put, "account.new", "1")
 
+    session.resume()  # stops on the slot that was not set
+    refusal(404, "VARIABLE_NOT_FOUND", set_in, session, locals_, "numbers", "1")
+    session.resume()
+    refusal(409, "INVALID_SESSION_STATE", set_in, session, locals_, "numbers", "1")
 
-@pytest.mark.parametrize("python", pythons("3.11", "3.13").values(), ids=pythons("3.11", "3.13"))
-def test_locals_of_a_thread_that_is_busy_in_a_call_are_set_too(api: Api, program: Write, python: Path) -> None:
+
+def test_locals_of_a_thread_that_is_busy_in_a_call_are_set_too(session: Session, program: Write) -> None:
     path = program(
         """
         import threading
@@ -246,46 +263,14 @@ def test_locals_of_a_thread_that_is_busy_in_a_call_are_set_too(api: Api, program
         thread.join()
         """
     )
-    with api.session(python_path=str(python)) as session:
-        session.break_at(path, "here")
-        session.launch(path)
-        (busy,) = [row["id"] for row in session.get("/threads")["threads"] if row["name"] == "busy"]
-        stack = session.get("/stacktrace", thread_id=busy)["frames"]
-        (frame,) = [row["id"] for row in stack if row["name"] == "work"]
-        answer = session.post(
-            "/set-expression", {"expression": "wish", "value": "'new'", "thread_id": busy, "frame_id": frame}
-        )
-        assert (answer["value"], answer["old"]) == ("'new'", "'old'")
-        session.resume()
-        assert session.output() == "new\n"
-
-
-@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS)
-def test_inside_a_comprehension_of_a_module_variables_are_set_or_refused(
-    api: Api, program: Write, python: Path
-) -> None:
-    path = program(
-        """
-        base = 1
-        values = [
-            item + base
-            for item in (1, 2)
-            if item  # @here
-        ]
-        print(values)
-        """
+    session.break_at(path, "here")
+    session.launch(path)
+    (busy,) = [row["id"] for row in session.get("/threads")["threads"] if row["name"] == "busy"]
+    stack = session.get("/stacktrace", thread_id=busy)["frames"]
+    (frame,) = [row["id"] for row in stack if row["name"] == "work"]
+    answer = session.post(
+        "/set-expression", {"expression": "wish", "value": "'new'", "thread_id": busy, "frame_id": frame}
     )
-    with api.session(python_path=str(python)) as session:
-        (bp,) = session.break_at(path, "here")
-        session.launch(path)
-        assert session.post("/set-expression", {"expression": "base", "value": "10"})["value"] == "10"
-        expected = "[60, 12]\n"
-        try:
-            assert session.post("/set-expression", {"expression": "item", "value": "50"})["value"] == "50"
-        except ApiError as error:
-            assert error.code == "VARIABLE_NOT_SET"
-            assert python.parts[-3].startswith(("3.12", "3.13")), "there it is no variable of any frame"
-            expected = "[11, 12]\n"
-        session.delete(f"/breakpoints/{bp['id']}")
-        session.resume()
-        assert session.output() == expected
+    assert (answer["value"], answer["old"]) == ("'new'", "'old'")
+    session.resume()
+    assert session.output() == "new\n"

@@ -19,6 +19,7 @@ Write = Callable[..., Path]
 
 
 VERSIONS = pythons("3.8", "3.11", "3.12", "3.13")
+WIDE = [pytest.mark.wide]
 
 
 def of_file(session: Session, path: str | Path, more: str = "") -> Any:
@@ -152,9 +153,8 @@ def test_code_without_a_file_has_its_source_too(api: Api, program: Write, tmp_pa
         assert [line["text"] for line in report["source"]] == texts(generated), "the report has it as well"
 
 
-@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS)
-def test_a_program_launched_as_text_has_its_source(api: Api, python: Path) -> None:
-    with api.session(python_path=str(python)) as session:
+def test_a_program_launched_as_text_has_its_source(api: Api) -> None:
+    with api.session() as session:
         code = "x = 1\ndef f():\n    return 2\nf()\nexec('y = f()')\n"
         report = session.launch(code=code, stop_on_entry=True)
         assert report["source"][0] == {"line": 1, "text": "x = 1"}
@@ -192,7 +192,9 @@ def test_what_has_no_source_says_why(session: Session, program: Write, tmp_path:
     assert texts(session.get("/source"))[8] == "        self.y = 1  # @here"
 
 
-@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS)
+@pytest.mark.parametrize(
+    "python", [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(VERSIONS.items())]
+)
 def test_modules_are_listed_while_the_program_runs_and_while_it_is_paused(
     api: Api, program: Write, python: Path
 ) -> None:

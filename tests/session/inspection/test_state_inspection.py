@@ -100,8 +100,7 @@ def test_expressions_give_result_and_type_and_bad_ones_a_clear_error(shop: tuple
     assert error.message.startswith("SyntaxError: ")
 
 
-@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS)
-def test_what_an_expression_prints_comes_with_its_answer(api: Api, program: Callable[..., Path], python: Path) -> None:
+def test_what_an_expression_prints_comes_with_its_answer(session: Session, program: Callable[..., Path]) -> None:
     path = program(
         """
         import contextlib, io, logging, sys
@@ -112,22 +111,21 @@ def test_what_an_expression_prints_comes_with_its_answer(api: Api, program: Call
             second = 2  # @captured
         """
     )
-    with api.session(python_path=str(python)) as session:
-        session.break_at(path, "first", "captured")
-        session.launch(path)
-        answer = session.evaluate("print('one'); logging.info('two'); print('three')")
-        entries = [(entry["category"], entry["output"]) for entry in answer["output"]]
-        assert entries == [("stdout", "one\n"), ("stderr", "INFO:root:two\n"), ("stdout", "three\n")]
-        session.wait_for_output("three")
-        failed = session.evaluate("print('x' * 9000) or 1 / 0")
-        assert (len(failed["output"][0]["output"]), failed["output_truncated"]) == (8000, True)
-        assert failed["error"].startswith("ZeroDivisionError")
-        assert "output" not in session.evaluate("'write' in vars(sys.stdout)")
-        session.resume()
-        assert session.evaluate("print('caught')")["output"] == [{"category": "stdout", "output": "caught\n"}]
-        assert session.evaluate("'write' in vars(sys.__stdout__)")["result"] == "False"
-        assert session.resume()["exit_code"] == 0
-        assert "caught" not in session.output()
+    session.break_at(path, "first", "captured")
+    session.launch(path)
+    answer = session.evaluate("print('one'); logging.info('two'); print('three')")
+    entries = [(entry["category"], entry["output"]) for entry in answer["output"]]
+    assert entries == [("stdout", "one\n"), ("stderr", "INFO:root:two\n"), ("stdout", "three\n")]
+    session.wait_for_output("three")
+    failed = session.evaluate("print('x' * 9000) or 1 / 0")
+    assert (len(failed["output"][0]["output"]), failed["output_truncated"]) == (8000, True)
+    assert failed["error"].startswith("ZeroDivisionError")
+    assert "output" not in session.evaluate("'write' in vars(sys.stdout)")
+    session.resume()
+    assert session.evaluate("print('caught')")["output"] == [{"category": "stdout", "output": "caught\n"}]
+    assert session.evaluate("'write' in vars(sys.__stdout__)")["result"] == "False"
+    assert session.resume()["exit_code"] == 0
+    assert "caught" not in session.output()
 
 
 def test_source_of_any_frame_is_retrievable(shop: tuple[Session, Path]) -> None:

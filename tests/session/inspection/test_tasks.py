@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from relays import Api, Session, line_of, pythons, refusal
+from waiting import wait_until
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
 NEWEST = pythons("3.11", "3.13")
+WIDE = [pytest.mark.wide] * (len(NEWEST) - 1)
 Write = Callable[..., Path]
 
 PROGRAM = """
@@ -78,7 +80,9 @@ def debugged(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
         yield session
 
 
-@pytest.fixture(params=NEWEST.values(), ids=NEWEST.keys())
+@pytest.fixture(
+    params=[pytest.param(path, id=name, marks=WIDE[place:]) for place, (name, path) in enumerate(NEWEST.items())]
+)
 def newest(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
     with api.session(python_path=str(request.param)) as session:
         yield session
@@ -113,6 +117,26 @@ def check_waiting(tasks: dict[str, dict[str, Any]], path: Path, thread: int) -> 
     assert tasks["fail"]["awaiting"] == [] and tasks["fail"]["waits_for"] is None
 
 
+def look_into(debugged: Session, tasks: dict[str, dict[str, Any]], path: Path) -> None:
+    """Frames, variables and expressions of tasks that wait."""
+    sleeper = tasks["outer"]["id"]
+    stack = debugged.get("/stacktrace", task_id=sleeper)
+    own = [(frame["name"], frame["line"]) for frame in stack["frames"] if frame["source"]["path"] == str(path)]
+    assert own == [("fetch", line_of(path, "sleep")), ("outer", line_of(path, "fetch"))]
+    fetch = next(frame["id"] for frame in stack["frames"] if frame["name"] == "fetch")
+    rows = debugged.get(f"/frames/{fetch}/variables", task_id=sleeper)["variables"]
+    assert [(row["name"], row["value"]) for row in rows] == [("delay", "3600")]
+    answer = debugged.evaluate("delay // 60", task_id=sleeper)
+    assert (answer["result"], answer["elsewhere"]) == ("60", True)
+    lock = debugged.evaluate("lock", task_id=tasks["locked"]["id"])
+    assert debugged.get(f"/variables/{lock['variables_reference']}")["variables"]
+    assert debugged.evaluate("stop, len(sys.argv)", task_id=tasks["main"]["id"])["error"].startswith("NameError")
+    assert debugged.evaluate("type(lock).__name__", task_id=tasks["main"]["id"])["result"] == "'Lock'"
+    for task in (tasks["quick"]["id"], 999):
+        refusal(404, "FRAME_NOT_FOUND", debugged.evaluate, "1", task_id=task)
+    refusal(404, "FRAME_NOT_FOUND", debugged.evaluate, "1", task_id=sleeper, frame_id=99)
+
+
 def test_the_tasks_of_a_stopped_program(debugged: Session, program: Write) -> None:
     path = program(PROGRAM)
     debugged.break_at(path, "stop")
@@ -137,46 +161,22 @@ def test_the_tasks_of_a_stopped_program(debugged: Session, program: Write) -> No
     rest = debugged.get("/tasks", offset=4)
     assert ([row["id"] for row in rest["tasks"]], rest["has_more"]) == (ids[4:], False)
 
+    look_into(debugged, tasks, path)
     stop = debugged.resume()
     assert stop["exit_code"] == 0
     assert debugged.output() == "ready\nend\n"
 
 
-def test_a_task_that_waits_can_be_looked_into(debugged: Session, program: Write) -> None:
+def test_the_tasks_of_a_running_program(session: Session, program: Write) -> None:
     path = program(PROGRAM)
-    debugged.break_at(path, "stop")
-    debugged.launch(path)
-    tasks = by_coroutine(debugged)
-    sleeper = tasks["outer"]["id"]
-    stack = debugged.get("/stacktrace", task_id=sleeper)
-    own = [(frame["name"], frame["line"]) for frame in stack["frames"] if frame["source"]["path"] == str(path)]
-    assert own == [("fetch", line_of(path, "sleep")), ("outer", line_of(path, "fetch"))]
-    fetch = next(frame["id"] for frame in stack["frames"] if frame["name"] == "fetch")
-    rows = debugged.get(f"/frames/{fetch}/variables", task_id=sleeper)["variables"]
-    assert [(row["name"], row["value"]) for row in rows] == [("delay", "3600")]
-    answer = debugged.evaluate("delay // 60", task_id=sleeper)
-    assert (answer["result"], answer["elsewhere"]) == ("60", True)
-    lock = debugged.evaluate("lock", task_id=tasks["locked"]["id"])
-    assert debugged.get(f"/variables/{lock['variables_reference']}")["variables"]
-    assert debugged.evaluate("stop, len(sys.argv)", task_id=tasks["main"]["id"])["error"].startswith("NameError")
-    assert debugged.evaluate("type(lock).__name__", task_id=tasks["main"]["id"])["result"] == "'Lock'"
-    for task in (tasks["quick"]["id"], 999):
-        refusal(404, "FRAME_NOT_FOUND", debugged.evaluate, "1", task_id=task)
-    refusal(404, "FRAME_NOT_FOUND", debugged.evaluate, "1", task_id=sleeper, frame_id=99)
-    assert debugged.resume()["exit_code"] == 0
-
-
-def test_the_tasks_of_a_running_program(debugged: Session, program: Write) -> None:
-    path = program(PROGRAM)
-    debugged.launch(path, args=["stay"], wait=False)
-    debugged.wait_for_output("ready")
-    tasks = by_coroutine(debugged)
-    (thread,) = (row["id"] for row in debugged.get("/threads")["threads"])
+    session.launch(path, args=["stay"], wait=False)
+    session.wait_for_output("ready")
+    tasks = by_coroutine(session)
+    (thread,) = (row["id"] for row in session.get("/threads")["threads"])
     check_waiting(tasks, path, thread)
-    assert debugged.get("/status")["status"] == "running"
-    while by_coroutine(debugged)["main"]["state"] == "running":
-        pass
-    main = by_coroutine(debugged)["main"]
+    assert session.get("/status")["status"] == "running"
+    wait_until(lambda: by_coroutine(session)["main"]["state"] != "running")
+    main = by_coroutine(session)["main"]
     assert (main["waits_for"], spots(main["awaiting"], path)) == ("sleep(3600)", [("main", line_of(path, "stay"))])
 
 

@@ -171,7 +171,9 @@ def test_nothing_of_the_debugger_works_in_a_program_that_was_let_go(api: Api, ve
         assert target.finish() == (0, "", "")
 
 
-def test_a_session_attaches_in_the_call_that_creates_it(api: Api, program: Write) -> None:
+def test_a_session_attaches_in_the_call_that_creates_it_and_ends_when_the_program_dies(
+    api: Api, program: Write
+) -> None:
     script = program(ASKED)
     with running(script) as target:
         created = api.post("/sessions", {"mode": "attach", "pid": target.pid, "name": "mine"})
@@ -181,6 +183,9 @@ def test_a_session_attaches_in_the_call_that_creates_it(api: Api, program: Write
             assert created["program"]["interpreter"] == os.path.realpath(sys.executable)
             listed = next(item for item in api.get("/sessions")["items"] if item["session_id"] == session.id)
             assert str(script) in listed["program"]
+            target.process.kill()
+            end = session.get("/report", wait=10)
+            assert (end["status"], end["reason"], end["exit_code"]) == ("terminated", "exited", None)
 
 
 def test_a_session_that_cannot_attach_is_gone_again(api: Api) -> None:
@@ -247,17 +252,7 @@ def test_a_python_that_is_too_old(session: Session, version: str, program: Write
         assert target.is_alive
 
 
-def test_a_process_that_is_stopped(session: Session, program: Write) -> None:
-    with running(program(ASKED)) as target:
-        stop_process(target.pid)
-        try:
-            assert "it is stopped" in refused(session, target.pid)
-        finally:
-            os.kill(target.pid, signal.SIGCONT)
-        assert target.finish() == (0, "end\n", "")
-
-
-def test_a_process_that_is_traced_by_somebody_else(session: Session, program: Write) -> None:
+def test_a_process_that_is_stopped_or_traced_or_debugged_already(api: Api, session: Session, program: Write) -> None:
     tracer = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -265,30 +260,32 @@ assert libc.ptrace(0x4206, int(sys.argv[1]), 0, 0) == 0, os.strerror(ctypes.get_
 print("traced", flush=True)
 sys.stdin.read()
 """
-    with running(program(ASKED)) as target:
+    script = program(ASKED)
+    with running(script) as target, api.session() as first:
+        stop_process(target.pid)
+        try:
+            assert "it is stopped" in refused(session, target.pid)
+        finally:
+            os.kill(target.pid, signal.SIGCONT)
         other = Target([sys.executable, "-c", tracer, str(target.pid)])
         try:
             assert other.says() == "traced", other.finish()
             assert f"process {other.pid} traces it already" in refused(session, target.pid)
         finally:
             other.end()
-        assert attach(session, target)["attached"] is True
+        assert attach(first, target)["attached"] is True
+        assert "it is being debugged already" in refused(session, target.pid)
+        first.break_at(script, "here")
+        target.tell("still debugged")
+        stopped(first)
+        first.post("/detach")
+        assert target.finish() == (0, "STILL DEBUGGED\nend\n", "")
 
 
 def test_the_relay_and_its_runners_are_refused(session: Session, relay: Relay) -> None:
     assert relay.process is not None
     for pid in (relay.process.pid, relay.runner_of(session).pid):
         assert "a process of the relay itself" in refused(session, pid)
-
-
-def test_a_program_that_a_session_debugs_already(api: Api, session: Session, program: Write) -> None:
-    script = program(ASKED)
-    with running(script) as target, api.session() as first:
-        attach(first, target)
-        assert "it is being debugged already" in refused(session, target.pid)
-        first.break_at(script, "here")
-        target.tell("still debugged")
-        stopped(first)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start a program as another user, and a relay too")
@@ -379,7 +376,7 @@ def test_giving_up_again_and_again_does_not_harm_a_program_nor_the_next_session(
     """gdb and the loading of the debugger are given up wherever they are."""
     script = program(THREADS)
     with running(script, str(tmp_path / "over"), python=PYTHONS.get("3.8", Path(sys.executable))) as target:
-        for _ in range(5):
+        for _ in range(3):
             with api.session() as session, contextlib.suppress(ApiError):
                 session.post("/attach", {"pid": target.pid, "connect_timeout": 1})
         wait_until(lambda: is_untraced(target))
@@ -409,14 +406,6 @@ def is_untraced(target: Target) -> bool:
     return "TracerPid:\t0\n" in Path(f"/proc/{target.pid}/status").read_text()
 
 
-def test_a_program_that_dies_ends_the_session(session: Session, program: Write) -> None:
-    with running(program(ASKED)) as target:
-        attach(session, target)
-        target.process.kill()
-        end = session.get("/report", wait=10)
-        assert (end["status"], end["reason"], end["exit_code"]) == ("terminated", "exited", None)
-
-
 # By port.
 
 
@@ -440,7 +429,7 @@ def test_attached_to_through_its_port_a_program_can_be_attached_to_again_at_once
     """debugpy's adapter ends, and its port with it, if a client that disconnects is gone before it was answered."""
     script = program(ASKED)
     with listening(script) as (target, port):
-        for index in range(6):
+        for index in range(4):
             with api.session() as session:
                 assert session.post("/attach", {"port": port})["status"] == "running"
                 if index % 2:

@@ -64,7 +64,7 @@ class Server:
         return int(self.http.get(path).json()["total"])
 
 
-@pytest.fixture(params=["uvloop", "asyncio"])
+@pytest.fixture(params=["uvloop", pytest.param("asyncio", marks=pytest.mark.wide)])
 def server(request: pytest.FixtureRequest, program: Write) -> Iterator[Server]:
     server = Server(program(SERVER), request.param)
     yield server

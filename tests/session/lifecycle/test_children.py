@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import pytest
 from families import NOT_ENABLED, ended, family, gone, spawns, stopped
 from places import ROOT
 from relays import Api, Relay, Session, line_of, pythons, refusal
+from targets import listening
 from waiting import holds_for, runs, wait_until
 
 from opencode_debugger.debuggers.python.inside.rpc.runner_connection import reach
@@ -160,7 +160,7 @@ def test_children_of_every_kind_stop_at_the_breakpoints(debugged: Session, progr
     seen: dict[str, str] = {}
     root = debugged.get()
     deadline = time.monotonic() + 60
-    while debugged.get("/status")["status"] not in ("paused", "terminated"):
+    while debugged.get("/report", wait=0.2)["status"] not in ("paused", "terminated"):
         assert time.monotonic() < deadline, seen
         for item in all_sessions(debugged.api, debugged)[1:]:
             if item["status"] == "paused":
@@ -479,10 +479,10 @@ def test_many_short_children_leave_nothing_behind(relay: Relay, session: Session
     )
     session.break_at(path, "log", log_message="number {number}")
     session.break_at(path, "done")
-    stop = session.launch(path, args=["50"], debug_subprocesses=True)
+    stop = session.launch(path, args=["30"], debug_subprocesses=True)
     assert (stop["status"], stop["current_location"]["line"]) == ("paused", line_of(path, "done"))
-    children = family(session, 50)
-    assert sorted(int(child.output("console").split()[1]) for child in children) == list(range(50))
+    children = family(session, 30)
+    assert sorted(int(child.output("console").split()[1]) for child in children) == list(range(30))
     assert [ended(child)["exit_code"] for child in children[:8]] == [1, 2, 3, 4, 5, 6, 0, 1]
     runner = relay.runner_of(session)
     assert runner.num_fds() < 40
@@ -535,41 +535,25 @@ def numbered(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if "os.write" not in line)
 
 
-def test_attached_programs_start_children_freely(session: Session, program: Write, tmp_path: Path) -> None:
+def test_attached_programs_start_children_freely(session: Session, program: Write) -> None:
     """Their debugpy would have the children wait for somebody who answers."""
-    flag, path = (
-        tmp_path / "go",
-        program(
-            """
-        import os, pathlib, subprocess, sys, time
-        while not pathlib.Path(sys.argv[1]).exists():
-            time.sleep(0.02)
+    path = program(
+        """
+        import os, subprocess, sys
+        print("ready", flush=True)
+        sys.stdin.readline()
         pid = os.fork()
         if pid == 0:
             os._exit(3)
         print(os.waitpid(pid, 0)[1] >> 8, subprocess.run([sys.executable, "-c", ""]).returncode, flush=True)
         """
-        ),
     )
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-Xfrozen_modules=off", "-m", "debugpy", "--listen", f"127.0.0.1:{port}", str(path)]
-    target = subprocess.Popen([*command, str(flag)], stdout=subprocess.PIPE, text=True)
-    try:
-        wait_until(lambda: listens(port))
+    with listening(path) as (target, port):
         session.post("/attach", {"host": "127.0.0.1", "port": port})
-        flag.touch()
-        assert target.communicate(timeout=20)[0] == "3 0\n"
+        target.tell("go")
+        assert target.says() == "3 0"
+        assert target.finish()[0] == 0
         assert [event["debuggable"] for event in spawns(session)] == [False, False]
-    finally:
-        target.kill()
-        target.wait()
-
-
-def listens(port: int) -> bool:
-    listed = psutil.net_connections("tcp4")
-    return any(one.laddr.port == port and one.status == psutil.CONN_LISTEN for one in listed)
 
 
 # Whoever stands in the way.
@@ -686,7 +670,7 @@ def test_children_take_no_place_and_are_found_again_by_a_new_relay(own: Callable
 
 
 def test_a_family_expires_together(own: Callable[..., Relay], program: Write) -> None:
-    relay, path = own(session_timeout_seconds=3), program(PAIR)
+    relay, path = own(session_timeout_seconds=2), program(PAIR)
     with Api(relay.base_url) as api:
         session = api.session()
         session.break_at(path, "child")
@@ -694,7 +678,7 @@ def test_a_family_expires_together(own: Callable[..., Relay], program: Write) ->
         (child,) = family(session, 1)
         stopped(child)
         pids = [session.get()["pid"], child.get()["pid"]]
-        holds_for(4, lambda: child.get("/ping")["status"] == "paused")
+        holds_for(2.5, lambda: child.get("/ping")["status"] == "paused")
         assert session.get()["status"] == "running"
         gone(*pids)
         wait_until(lambda: not api.get("/sessions")["items"])
@@ -702,21 +686,20 @@ def test_a_family_expires_together(own: Callable[..., Relay], program: Write) ->
             assert refusal(410, "SESSION_EXPIRED", one.get).details["reason"] == "timeout"
 
 
-def test_a_family_whose_runner_dies_has_failed(own: Callable[..., Relay], program: Write) -> None:
-    relay, path = own(), program(PAIR)
-    with Api(relay.base_url) as api:
-        session = api.session()
-        session.break_at(path, "child")
-        session.launch(path, debug_subprocesses=True, wait=0)
-        (child,) = family(session, 1)
-        stopped(child)
-        pids = [session.get()["pid"], child.get()["pid"]]
-        relay.runner_of(session).kill()
-        gone(*pids)
-        assert [one.get("/status")["status"] for one in (session, child)] == ["failed", "failed"]
-        assert child.delete()["final_status"] == "failed"
-        assert session.delete()["final_status"] == "failed"
-        assert api.get("/sessions")["items"] == []
+def test_a_family_whose_runner_dies_has_failed(relay: Relay, session: Session, program: Write) -> None:
+    path = program(PAIR)
+    session.break_at(path, "child")
+    session.launch(path, debug_subprocesses=True, wait=0)
+    (child,) = family(session, 1)
+    stopped(child)
+    pids = [session.get()["pid"], child.get()["pid"]]
+    relay.runner_of(session).kill()
+    gone(*pids)
+    assert [one.get("/status")["status"] for one in (session, child)] == ["failed", "failed"]
+    assert child.delete()["final_status"] == "failed"
+    assert session.delete()["final_status"] == "failed"
+    for one in (session, child):
+        refusal(404, "SESSION_NOT_FOUND", one.get)
 
 
 def test_the_example_debugs_three_processes_of_four_threads_at_once(relay: Relay) -> None:

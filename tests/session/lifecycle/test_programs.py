@@ -21,6 +21,10 @@ from opencode_debugger.session.lifecycle import program_kinds
 BELOW = Path(program_kinds.__file__).parents[2] / "debuggers/python/launch/below"
 Write = Callable[..., Path]
 
+PLAIN_PYTEST = ["-q", "-p", "no:cacheprovider"]
+NO_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Those of this machine load for seconds."""
+
 TESTS = """
 def add(a, b):
     return a + b  # @add
@@ -59,7 +63,7 @@ def test_a_console_script_is_debugged_as_the_python_program_that_it_is(api: Api,
     path.write_text(TESTS)
     with api.session(project_root=str(tmp_path), venv=sys.prefix) as session:
         session.break_at(path, "add")
-        stop = session.launch(program="pytest", args=["-q", "-p", "no:cacheprovider", str(path)], wait=60)
+        stop = session.launch(program="pytest", args=[*PLAIN_PYTEST, str(path)], env=NO_PLUGINS, wait=60)
         assert (stop["status"], stop["current_location"]["function"]) == ("paused", "add")
         command = os.path.join(sys.prefix, "bin", "pytest")
         assert stop["program"]["script"] == command
@@ -70,10 +74,10 @@ def test_a_console_script_is_debugged_as_the_python_program_that_it_is(api: Api,
 def test_the_stop_of_a_test_that_make_runs_is_the_answer_to_its_launch(api: Api, relay: Relay, tmp_path: Path) -> None:
     path = tmp_path / "test_add.py"
     path.write_text(TESTS)
-    (tmp_path / "Makefile").write_text("test:\n\t@pytest -q -p no:cacheprovider test_add.py\n")
+    (tmp_path / "Makefile").write_text(f"test:\n\t@pytest {' '.join(PLAIN_PYTEST)} test_add.py\n")
     with api.session(project_root=str(tmp_path), venv=sys.prefix) as session:
         session.break_at(path, "add")
-        answer = session.launch(program="make", args=["test"], wait=60)
+        answer = session.launch(program="make", args=["test"], env=NO_PLUGINS, wait=60)
         assert answer["program"]["program"] == shutil.which("make")
         report = answer["child_report"]
         assert {row["name"]: row["value"] for row in report["locals"]} == {"a": "1", "b": "2"}

@@ -70,7 +70,9 @@ def test_a_program_cannot_tell_that_its_interpreter_was_started_ahead(relay: Rel
     assert ahead["logs since"]
 
 
-@pytest.mark.parametrize("different", ["environment", "folder", "option", "modules"])
+@pytest.mark.parametrize(
+    "different", ["environment", "folder", "option", pytest.param("modules", marks=pytest.mark.wide)]
+)
 def test_a_launch_that_differs_starts_an_interpreter_of_its_own(
     relay: Relay, api: Api, tmp_path: Path, different: str
 ) -> None:
@@ -96,9 +98,7 @@ def test_launches_with_options_or_with_what_is_no_text_prepare_nothing(value: st
     assert not LaunchRecipe((*command[:2], "-O", LAUNCHER), "/", {}).is_usable
 
 
-def test_an_interpreter_that_is_older_than_what_it_has_read_is_not_used(
-    relay: Relay, api: Api, tmp_path: Path
-) -> None:
+def test_an_interpreter_that_is_older_than_what_it_has_read_is_not_used(relay: Relay, api: Api, tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text("import os, sys\nprint(os.getpid(), getattr(sys.modules.get('sitecustomize'), '__file__', None))")
     folder = tmp_path / "modules"

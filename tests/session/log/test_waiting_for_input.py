@@ -13,20 +13,22 @@ from waiting import soon
 
 Write = Callable[..., Path]
 
-VERSIONS = pythons("3.8", "3.11", "3.13")
+VERSIONS = pythons("3.8", "3.11", "3.13", "3.14")
 
-WAYS = {
+WAYS = {  # each takes one line
     "input": "input('> ')",
     "getpass": "import getpass\ngetpass.getpass('> ')",
     "readline": "import sys\nprint('> ', end='')\nsys.stdin.readline()",
-    "stderr": "import sys\nprint('> ', end='', file=sys.stderr)\nsys.stdin.read()",
+    "stderr": "import sys\nprint('> ', end='', file=sys.stderr)\nsys.stdin.readline()",
     "read": "import os\nos.write(1, b'log line\\n> ')\nos.read(0, 1)",
     "dup": "import os\nprint('> ', end='')\nos.read(os.dup(0), 1)",
     "in pieces": "print('>', end='', flush=True)\nprint(' ', end='', flush=True)\ninput()",
     "redrawn": "print('10%\\r20%\\r> ', end='')\ninput()",
-    "select": "import select, sys\nprint('> ', end='')\nselect.select([sys.stdin], [], [])",
-    "poll": "import select\nprint('> ', end='')\np = select.poll()\np.register(0, select.POLLIN)\np.poll()",
-    "epoll": "import select\nprint('> ', end='')\np = select.epoll()\np.register(0, select.EPOLLIN)\np.poll()",
+    "select": "import select, sys\nprint('> ', end='')\nselect.select([sys.stdin], [], [])\nsys.stdin.readline()",
+    "poll": "import select\nprint('> ', end='')\np = select.poll()\np.register(0, select.POLLIN)\np.poll()\ninput()",
+    "epoll": "import select\nprint('> ', end='')\np = select.epoll()\np.register(0, select.EPOLLIN)\np.poll()\ninput()",
+    "child": "import subprocess, sys\nsubprocess.run([sys.executable, '-c', \"input('> ')\"])",
+    "shell": "import os\nos.system(\"printf '> '; read answer\")",
     "asyncio": """
 import asyncio, sys
 async def main():
@@ -37,30 +39,55 @@ async def main():
     await reader.readline()
 asyncio.run(main())
 """,
-    "child": "import subprocess, sys\nsubprocess.run([sys.executable, '-c', \"input('> ')\"])",
-    "shell": "import os\nos.system(\"printf '> '; read answer\")",
+    "to the end": "import sys\nprint('> ', end='')\nsys.stdin.read()",
 }
+AFTER_WHICH_NOTHING_IS_READ = ("asyncio", "to the end")
 
 BUSY = {
-    "sleeping": "import time\ntime.sleep(60)",
+    "waiting for whatever else there is": """
+import os, select, socket, threading, time
+server = socket.create_server(('', 0))
+others = [
+    lambda: os.read(os.pipe()[0], 1),
+    lambda: threading.Event().wait(60),
+    lambda: select.select([], [0], [0], 60),  # to write to it
+    lambda: select.select([server], [], []),
+]
+for each in others:
+    threading.Thread(target=each, daemon=True).start()
+time.sleep(60)
+""",
     "computing": "n = 0\nwhile True:\n    n += 1",
-    "waiting for another pipe": "import os\nos.read(os.pipe()[0], 1)",
-    "waiting for a lock": "import threading\nthreading.Event().wait(60)",
     "looking at stdin now and then": "import select\nwhile True:\n    select.select([0], [], [], 0.05)",
-    "writing to it": "import select\nselect.select([], [0], [0], 60)",
-    "polling a socket": "import select, socket\ns = socket.create_server(('', 0))\nselect.select([s], [], [])",
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_however_it_waits_it_is_told_with_the_prompt(session: Session, way: str) -> None:
-    with soon():
-        asked = session.launch(code=WAYS[way])
-        assert asked["waiting_for_input"] == {"prompt": "> "}
-    assert session.get("/status")["status"] == "waiting_for_input"
-    (event,) = session.events("input_requested")
-    assert event["body"]["prompt"] == "> "
-    assert (event["body"]["pid"] == asked["pid"]) == (way not in ("child", "shell"))
+def test_however_it_waits_it_is_told_with_the_prompt(session: Session) -> None:
+    """One way after the other in one program, and then those after which nothing more can be read."""
+    ways = [way for way in WAYS if way not in AFTER_WHICH_NOTHING_IS_READ]
+    program = "\n".join(f"exec({WAYS[way]!r})" for way in ways)
+    pid, asked = None, None
+    for number, way in enumerate(ways, 1):
+        with soon():
+            asked = session.post("/stdin", {"input": "\n", "wait": 30}) if asked else session.launch(code=program)
+            pid = pid or asked["pid"]
+            assert asked["waiting_for_input"] == {"prompt": "> "}, way
+        told_to_wait(session, number, pid, way)
+    assert session.post("/stdin", {"input": "\n", "wait": 30})["exit_code"] == 0
+    for number, way in enumerate(AFTER_WHICH_NOTHING_IS_READ, len(ways) + 1):
+        with soon():
+            asked = session.launch(code=WAYS[way])
+            assert asked["waiting_for_input"] == {"prompt": "> "}, way
+        told_to_wait(session, number, asked["pid"], way)
+        assert session.post("/stdin", {"input": "\n", "eof": True, "wait": 30})["exit_code"] == 0
+
+
+def told_to_wait(session: Session, times: int, pid: int, way: str) -> None:
+    """See that it is told now, for the so-manieth time, by the process that waits."""
+    assert session.get("/status")["status"] == "waiting_for_input", way
+    events = session.events("input_requested")
+    assert (len(events), events[-1]["body"]["prompt"]) == (times, "> "), way
+    assert (events[-1]["body"]["pid"] == pid) == (way not in ("child", "shell")), way
 
 
 @pytest.mark.parametrize("what", BUSY)

@@ -142,7 +142,7 @@ STEPPED = """
 """
 
 
-@pytest.mark.parametrize("version", ["3.8", "3.11", "3.13"])
+@pytest.mark.parametrize("version", ["3.8", pytest.param("3.11", marks=pytest.mark.wide), "3.13"])
 def test_stops_and_steps_change_nothing_of_what_is_recorded(
     version: str, session: Session, program: Callable[..., Path], relay: Relay, tmp_path: Path
 ) -> None:
