@@ -27,8 +27,6 @@ YOUNG = 2_000_000_000
 TAKEN = b"taken\n"
 
 Stamp = Optional[Tuple[int, int, int, int]]
-shown: List[Any] = []
-"""The memory that the kernel shows as our command line and environment."""
 
 
 class ChangedStart(Exception):
@@ -129,7 +127,7 @@ def show_launch(argv: List[str], environment: Dict[str, str]) -> None:
     packed = struct.pack(MEMORY_MAP, *places, 0, 0, NO_FILE)
     if not _prctl(PR_SET_MM_MAP, packed, len(packed)):
         raise ChangedStart("the kernel does not show another command line")
-    shown.append(memory)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))  # the kernel reads it for as long as we live
 
 
 def _prctl(option: int, value: Any, size: int) -> bool:
