@@ -265,7 +265,7 @@ def test_no_arrival_of_eight_threads_is_lost_or_doubled(api: Api, either: Path, 
 def test_exceptions_that_nothing_catches_stop_wherever_they_leave(api: Api, newest: Path, program: Write) -> None:
     path = program(
         """
-        import _thread, atexit, threading
+        import _thread, threading
         def fail(name):
             raise ValueError(name)  # @fails
         def quietly():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Callable, Optional
 
+from ..processes.interpreter_end import call_at_end
 from ..python_versions import monitoring
 from . import leaving_exceptions
 
@@ -23,6 +24,7 @@ def install() -> None:
     """Patch pydevd, once per process; after every other part, so that what they patched is part of it."""
     leaving_exceptions.install()
     way.install()
+    call_at_end(_fall_silent)
 
 
 def begin_session() -> None:
@@ -33,6 +35,13 @@ def end_session() -> None:
     """Leave the program, or a forked child, as if nobody had looked at it."""
     leaving_exceptions.end_session()
     way.end_session()
+
+
+def _fall_silent() -> None:
+    """Hear of nothing any more: takes no lock, for threads that are gone by now may hold one."""
+    leaving_exceptions.end_session()
+    if monitoring is not None:
+        way.tool.fall_silent()
 
 
 prepare_code: Optional[Callable[[CodeType], CodeType]] = getattr(way, "prepare_code", None)

@@ -86,9 +86,14 @@ class SharedTool:
             monitoring.set_events(tool, 0)
             for code in codes:
                 monitoring.set_local_events(tool, code, 0)
-            for event in single_events():
-                monitoring.register_callback(tool, event, None)
+            _remove_callbacks(tool)
             monitoring.free_tool_id(tool)
+
+    def fall_silent(self) -> None:
+        """Have nothing called any more."""
+        if self.id >= 0 and monitoring.get_tool(self.id) == TOOL_NAME:
+            monitoring.set_events(self.id, 0)
+            _remove_callbacks(self.id)
 
     # Line events.
 
@@ -238,6 +243,11 @@ class PydevdMonitoring:
 
     def restart_events(self) -> None:
         monitoring.restart_events()
+
+
+def _remove_callbacks(tool: int) -> None:
+    for event in single_events():
+        monitoring.register_callback(tool, event, None)
 
 
 def single_events() -> List[int]:
