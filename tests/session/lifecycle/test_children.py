@@ -322,6 +322,32 @@ def test_how_a_child_ended_is_told(session: Session, program: Write) -> None:
     ]
 
 
+ENDS_WHEN_IT_MAY_RUN = """
+import os, sys
+
+def hook(event, args):
+    if event == "socket.connect":
+        processor = sys.modules["_pydevd_bundle.pydevd_process_net_command_json"].PyDevJsonCommandProcessor
+        processor.on_configurationdone_request = lambda *args: os._exit(3)
+
+sys.addaudithook(hook)
+"""
+
+
+def test_a_child_that_ends_as_soon_as_it_may_run_is_told(session: Session, program: Write, tmp_path: Path) -> None:
+    """Before its debugger has said that it runs."""
+    (tmp_path / "sitecustomize.py").write_text(ENDS_WHEN_IT_MAY_RUN)
+    path = program(
+        """
+        import os, subprocess, sys
+        subprocess.run([sys.executable, "-c", ""], env={**os.environ, "PYTHONPATH": sys.argv[1]})
+        """
+    )
+    session.launch(path, args=[str(tmp_path)], debug_subprocesses=True)
+    (child,) = family(session, 1)
+    assert ended(child)["exit_code"] == 3
+
+
 def test_a_wait_ends_when_a_child_stops_and_tells_of_it_once(session: Session, program: Write) -> None:
     path = program(
         """

@@ -23,7 +23,7 @@ class ProgramTarget:
 
     @property
     def has_ended(self) -> bool:
-        """Tell whether a program that we started is over."""
+        """Tell whether a program of the session's own is over."""
         return False
 
     def is_here(self, pid: int) -> bool:

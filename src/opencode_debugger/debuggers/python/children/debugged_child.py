@@ -76,6 +76,10 @@ class DebuggedChild(ProgramTarget):
         self._link.conversation.farewell = self._verdict
         self._following = loop.create_task(self._follow())
 
+    @property
+    def has_ended(self) -> bool:
+        return self._watched.ended.done()
+
     def drain_output(self) -> None:
         self._arrival.above.drain_output()
 
