@@ -118,7 +118,7 @@ WITHOUT = {
 }
 ELSEWHERE = {
     "list_sessions", "list_profiles", "get_profile", "ping", "tasks", "locks", "step_targets",
-    "follow_output", "follow_events", "follow_sessions", "logs", "trace", "life", "errors", "slow",
+    "follow_output", "follow_events", "follow_sessions", "logs", "trace", "life", "errors", "slow", "values", "spans",
     "diff", "export_recording", "locate_recording",
 }  # fmt: skip
 """Asked of the relay, or the same as another, or nothing that a native debugger has."""

@@ -37,6 +37,7 @@ WITHOUT_ROUTES = {"summary", "describe", "logs", "locate_recording"}
 """asked by the relay itself; a WebSocket"""
 OF_NO_SESSION = {name for name, _, path in ROUTES if "{session_id}" not in path}
 SAME_AT_EVERY_STOP = OF_NO_SESSION | {"recording", "trace", "errors", "slow", "calls", "origin", "life", "diff"}
+SAME_AT_EVERY_STOP |= {"values", "spans"}
 SAME_AT_EVERY_STOP |= {"export_recording", "read_memory", "disassemble", "files", "modules", "ping"}
 MOST_ROWS = 80
 
@@ -160,9 +161,10 @@ PARAMETERS: dict[str, Callable[[Reading], Any]] = {
     **dict.fromkeys(("list_breakpoints", "list_exception_breakpoints", "list_data_breakpoints"), _plainly),
     **dict.fromkeys(("output", "follow_output", "events", "follow_sessions", "timeline", "timeline_entry"), _plainly),
     **dict.fromkeys(("sign_out", "make_sign_in_code"), _plainly),
-    **dict.fromkeys(("recording", "trace", "errors", "slow", "locate_recording"), _plainly),
+    **dict.fromkeys(("recording", "trace", "errors", "slow", "spans", "locate_recording"), _plainly),
     "calls": lambda reading: [{"function": each, "where": each} for each in reading.expressions[:20]],
     "origin": lambda reading: [{"value": each} for each in reading.expressions[:20]],
+    "values": lambda reading: [{"name": each} for each in reading.expressions[:20]],
     "life": _plainly,
     "diff": lambda reading: [{"other": each} for each in [*reading.expressions[:5], str(reading.path)]],
     "export_recording": lambda reading: [{}, {"format": "chrome"}],

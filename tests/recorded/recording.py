@@ -148,7 +148,7 @@ LLDB = re.compile(r"(/[\w.-]+)+/lldb-dap(-\d+)?")
 VERSION_KEYS = {"version", "python_version", "debugpy_version"}
 SECONDS = {
     "uptime_seconds", "runtime_seconds", "duration_ms", "started_ms", "span_ms", "own_ms", "total_ms", "waited_ms",
-    "slowest_ms", "ms",
+    "slowest_ms", "ms", "first_ms", "last_ms", "start_ms", "end_ms", "part_ms",
 }
 PROCESS_KEYS = {"pid", "ppid", "systemProcessId"}
 PORT_KEYS = {"port", "debugpy_port"}

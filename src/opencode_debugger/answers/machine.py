@@ -59,6 +59,8 @@ class Recording(Answer):
     recording: Annotated[bool, said("Whether it records.", True)]
     message: Annotated[Maybe[str | None], said(
         "What that means.", "The program runs much slower while it is recorded")] = UNSET
+    recordings: Annotated[Maybe[list[str]], said(
+        "Python: the recordings that can be asked, the last one last.", ["4711-1"])] = UNSET
     calls: Annotated[Maybe[int], said("Python: calls that were written.", 20481)] = UNSET
     lines: Annotated[Maybe[int], said("Python: lines of chosen functions that were written.", 0)] = UNSET
     functions: Annotated[Maybe[int], said("Python: functions of the program's own that were called.", 83)] = UNSET

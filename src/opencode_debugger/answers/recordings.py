@@ -163,6 +163,53 @@ class ValueOrigin(RecordedAnswer):
         "The call in which it was seen first, and those that led there, from the inside out.", ["price_of #1272"])]
 
 
+class ValueChange(Answer):
+    moment: Annotated[int, said("Number of the moment from which on it is known; goto takes it as #57.", 57)]
+    how: Annotated[str, said("given to, returned by, set in, or local of (where an exception left it).", "set in")]
+    name: Annotated[str | None, said("Of which variable, or of which object the attribute.", "amount")]
+    value: Annotated[str, said("The value.", "195.0")]
+    was: Annotated[Maybe[str], said("Of an attribute: what it was when the object was seen before.", "0")] = UNSET
+    call: Annotated[int, said("Number of the call.", 12)]
+    function: Annotated[str, said("Its function.", "Cart.total")]
+    path: Annotated[str, said("Its file.", "/home/dev/shop/cart.py")]
+    line: Annotated[int, said("Line that set it; else the first of the function.", 13)]
+
+
+class ValueHistory(RecordedAnswer):
+    name: Annotated[str, said("What was asked for.", "amount")]
+    total: Annotated[int, said("How often it was given, or came to have another value.", 12)]
+    offset: Annotated[int, said("How many were skipped.", 0)]
+    changes: Annotated[list[ValueChange], said("Each of them, in the order in which they happened.")]
+    has_more: Annotated[bool, said("Whether there are more.", False)]
+
+
+class CallSpan(Answer):
+    call: Annotated[int, said("Number of the call; of several, of the first.", 41)]
+    function: Annotated[str, said("Its function.", "Cart.total")]
+    depth: Annotated[int, said("In how many other calls of its thread or task it is.", 2)]
+    start_ms: Annotated[float, said("When it began, from the beginning of the recording on.", 120.5)]
+    duration_ms: Annotated[float, said(
+        "How long it took; of several, from the beginning of the first to the end of the last.", 0.8)]
+    count: Annotated[int, said("How many calls it stands for: those that are too short to be told apart.", 1)]
+    raised: Annotated[bool, said("Whether one of them raised an exception.", False)]
+
+
+class ThreadSpans(Answer):
+    thread: Annotated[str, said("Thread or asyncio task.", "thread MainThread")]
+    depth: Annotated[int, said("How many calls deep it went.", 7)]
+    spans: Annotated[list[CallSpan], said("Its calls, those of one depth in the order in which they began.")]
+
+
+class CallSpans(RecordedAnswer):
+    first_ms: Annotated[float, said("When the first call of the recording began.", 0.0)]
+    last_ms: Annotated[float, said("When something was recorded last.", 1530.2)]
+    start_ms: Annotated[float, said("From when on calls are told.", 100.0)]
+    end_ms: Annotated[float, said("Until when.", 200.0)]
+    part_ms: Annotated[float, said("Calls of one depth that end within so long are told as one.", 0.2)]
+    threads: Annotated[list[ThreadSpans], said("Those that called something then.")]
+    total: Annotated[int, said("How many of them there are.", 1)]
+
+
 class DifferingValue(Answer):
     name: Annotated[str, said("Name of the argument or variable.", "price")]
     a: Annotated[str | None, said("Its value in the first run; null: it has none there.", "3.0")]

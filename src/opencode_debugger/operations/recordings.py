@@ -11,7 +11,8 @@ STORING = ("STORAGE_FAILED", "NOT_SUPPORTED")
 OPERATIONS = (
     Operation("trace", "Show the call tree",
         """The call tree of a recorded run, folded to the budget: loops and recursion are told once, and the way to
-        exceptions is always there. With `call` or `function` only what is below.""",
+        exceptions is always there. With `call` or `function` only what is below; with `first` and `last` the calls
+        that a folded row stands for.""",
         by_session="recorded_run.trace", scopes=(READ,), takes="recordings:TraceQuery", answer="recordings:CallTrace",
         errors=ERRORS, command="ocdb trace",
         tool="debug_trace",
@@ -38,6 +39,16 @@ OPERATIONS = (
         by_session="recorded_run.origin", scopes=(READ,), takes="recordings:OriginQuery",
         answer="recordings:ValueOrigin", errors=ERRORS, command="ocdb origin {value}",
         tool="debug_trace question=origin of={value}", routes=(get("recording/origin", "findOrigin"),)),
+    Operation("values", "Show a value over time",
+        """Of a variable or attribute: each value that it was given or came to have, in order, with the moment, the call
+        and the line. Of an attribute, for each object.""",
+        by_session="recorded_run.values", scopes=(READ,), takes="recordings:ValuesQuery",
+        answer="recordings:ValueHistory", errors=ERRORS, routes=(get("recording/values", "listRecordedValues"),)),
+    Operation("spans", "Show calls over time",
+        """The calls of a time, by thread and task, as a flame chart shows them: each with its depth, beginning and
+        duration; calls of one depth that are too short to be told apart are one.""",
+        by_session="recorded_run.spans", scopes=(READ,), takes="recordings:SpansQuery", answer="recordings:CallSpans",
+        errors=ERRORS, routes=(get("recording/spans", "showCallsOverTime"),)),
     Operation("errors", "List recorded exceptions",
         """Every exception that left a function or was handled in one, by the place that raised it: how often, which
         functions it left, and where it was caught.""",

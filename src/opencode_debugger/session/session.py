@@ -100,9 +100,9 @@ class Session:
         parts = (self.debuggee, self.input, self.watches, self.relatives)
         reporter = Reporter(*parts, self._about_missing, self.id, limits.stop_budget_chars)
         self.execution = Execution(self.debuggee, self.input, reporter, limits.dap_timeout_seconds)
-        self.recorder = Recorder(self.debuggee, config)
-        self.recorded_run = RecordedRun(
-            KnownRecordings(self.adapter), View(config.project_root), ExportFolder(config.folder))
+        recordings = KnownRecordings(self.adapter)
+        self.recorder = Recorder(self.debuggee, recordings, config)
+        self.recorded_run = RecordedRun(recordings, View(config.project_root), ExportFolder(config.folder))
         self.path_spelling = PathSpelling(breakpoints)
         self.path_spelling.learn_folder(config.project_root)
         self.starting: Starting = Starting(

@@ -9,6 +9,8 @@ from ..answers.machine import Recording
 from ..answers.recordings import (
     CalledFunction,
     CallLife,
+    CallSpan,
+    CallSpans,
     CallTable,
     CallTrace,
     DifferingValue,
@@ -27,6 +29,8 @@ from ..answers.recordings import (
     SlowFunction,
     SlowList,
     TraceRow,
+    ValueChange,
+    ValueHistory,
     ValueOrigin,
 )
 from ..wording import counted
@@ -39,6 +43,8 @@ SHORT_WIDTH = 40
 SOURCE_WIDTH = 90
 """of a line of source"""
 INDENT = "  "
+MOST_SPANS_SHOWN = 100
+"""lines of calls over time: a chart is not read as text"""
 
 
 def render_recording(answer: Recording, view: View) -> str:
@@ -152,6 +158,37 @@ def render_errors(answer: ErrorList, view: View) -> str:
     more = f"… {counted(left, 'more place')}: ask with a larger budget" if left else ""
     nothing = "" if lines else f"no exception in {counted(answer.recorded_calls, 'call')}"
     return join_lines(nothing, *lines, more, *_notes(answer))
+
+
+def change_line(change: ValueChange, view: View) -> str:
+    """Return a value that something had from a moment on."""
+    was, shown = known(change.was), view.value(change.value, change.name or "")
+    value = shorten(shown, VALUE_WIDTH) + (f", was {shorten(view.value(was), VALUE_WIDTH)}" if was is not None else "")
+    place = f"{change.how} #{change.call} {change.function} {view.place(change.path, change.line)}"
+    return f"#{change.moment} {change.name or 'result'} = {value}  {place}"
+
+
+def render_values(answer: ValueHistory, view: View) -> str:
+    rows = [change_line(each, view) for each in answer.changes]
+    more = f"… more: ask with offset={answer.offset + len(rows)}" if answer.has_more else ""
+    return join_lines(f"{answer.name}: {counted(answer.total, 'value')}", *rows, more, *_notes(answer))
+
+
+def render_spans(answer: CallSpans, view: View) -> str:
+    lines: list[str] = []
+    for each in answer.threads:
+        lines += [each.thread, *(f"{INDENT * (span.depth + 1)}{_span_words(span)}" for span in each.spans)]
+    left = answer.total - len(answer.threads)
+    shown = lines[:MOST_SPANS_SHOWN]
+    return join_lines(
+        f"milliseconds, {answer.start_ms:g} to {answer.end_ms:g} of {answer.first_ms:g} to {answer.last_ms:g}", *shown,
+        f"… {counted(len(lines) - len(shown), 'more line')}: ask with fewer parts" if len(lines) > len(shown) else "",
+        f"… {counted(left, 'more thread')}" if left else "", *_notes(answer))
+
+
+def _span_words(span: CallSpan) -> str:
+    more = f" and {counted(span.count - 1, 'more call')}" if span.count > 1 else ""
+    return f"{span.start_ms:g} +{span.duration_ms:g} #{span.call} {span.function}{more}{' ✗' if span.raised else ''}"
 
 
 def slow_line(each: SlowFunction, view: View) -> str:
@@ -317,6 +354,8 @@ RENDERINGS: dict[type, Callable[[Any, View], str]] = {
     CallTable: render_calls,
     ErrorList: render_errors,
     SlowList: render_slow,
+    ValueHistory: render_values,
+    CallSpans: render_spans,
     CallLife: render_life,
     ValueOrigin: render_origin,
     RunComparison: render_comparison,

@@ -218,3 +218,31 @@ def test_without_a_recording_there_is_no_past(session: Session, program: Callabl
     assert "`record`" in refusal(400, "NOT_SUPPORTED", session.post, "/step-back").details["suggestion"]
     refusal(404, "RECORDING_NOT_FOUND", session.post, "/goto", {"moment": "#1"})
     assert session.post("/now")["status"] == "terminated"
+
+
+def test_a_look_at_parts_of_the_past_takes_nothing_from_the_next_whole_report(
+    session: Session, program: Callable[..., Path]
+) -> None:
+    path = program("""
+        def called():
+            pass
+
+        def work():
+            begin = 1  # @begin
+            print("done", flush=True)
+            called()  # @pause
+            middle = 2  # @middle
+            last = 3  # @last
+
+        work()
+    """)
+    session.break_at(path, "pause")
+    session.launch(path, record={"lines": ["work"]})
+    session.wait_for_output("done")
+    session.resume()
+    call = session.get("/recording/calls", function="work")["calls"][0]["call"]
+    assert "output" not in session.post("/goto", {"moment": f"#{call}:{line_of(path, 'begin')}"})
+    looked = session.post("/goto", {"moment": f"#{call}:{line_of(path, 'middle')}", "fields": ["output"]})
+    assert looked["output"][-1]["output"] == "done\n"
+    stepped = session.step()
+    assert here(stepped) == ("line", line_of(path, "last")) and stepped["output"][-1]["output"] == "done\n"

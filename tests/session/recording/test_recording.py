@@ -274,7 +274,8 @@ def test_a_recording_survives_a_program_that_is_killed_and_has_the_calls_in_whic
         ("<module>", [], 0), ("middle", [1], 0), ("deepest", [2], 0),
     ]  # fmt: skip
     assert session.get("/record") == {
-        "recording": False, "message": "The program has ended; what was recorded of it can be asked"
+        "recording": False, "message": "The program has ended; what was recorded of it can be asked",
+        "recordings": [folder.name],
     }  # fmt: skip
 
 

@@ -13,12 +13,13 @@ CallNumber = Annotated[int, Field(ge=1, le=shared.MAX_INTEGER), Whole]
 FunctionName = Annotated[PlainText, Field(min_length=1)]
 Condition = Annotated[PlainText, Field(min_length=1, max_length=1000)]
 FUNCTION = "Name of a function, or the end of it: total, Cart.total, cart.total, cart.py:Cart.total."
+WHICH = "Which recording, as answers name it; the last one of the program if left out."
+Milliseconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 TextBudget = Annotated[int, Field(ge=shared.MIN_BUDGET, le=shared.MAX_BUDGET), Whole]
 
 
 class RecordingQuery(QueryModel):
-    recording: PlainText | None = optional(
-        "Which recording, as answers name it; the last one of the program if left out.", examples=["4711-1"])
+    recording: PlainText | None = optional(WHICH, examples=["4711-1"])
     budget: TextBudget = preset(4000, "About how many characters the answer has as text; what is left out is told.")
 
 
@@ -26,6 +27,10 @@ class TraceQuery(RecordingQuery):
     call: CallNumber | None = optional("Only the call with this number, and what is below it.")
     function: FunctionName | None = optional(f"Only calls of this function, and what is below them. {FUNCTION}")
     thread: PlainText | None = optional("Only trees of threads and tasks with this in their name.")
+    first: CallNumber | None = optional(
+        "What a folded row stands for: the calls from this one to `last` that the same call has made, one by one as "
+        "far as the budget goes; those of one function, if it is named.")
+    last: CallNumber | None = optional("Number of the last of them; else `first` alone.")
     depth: Limit = preset(1000, "How many calls deep.")
 
 
@@ -50,6 +55,23 @@ class OriginQuery(RecordingQuery):
         ".total (of any object).", examples=["195.0"])
 
 
+class ValuesQuery(RecordingQuery):
+    name: Annotated[PlainText, Field(min_length=1, max_length=200)] = Field(
+        description="A variable or attribute: amount, order.total, .total (of any object).", examples=["amount"])
+    offset: Offset = 0
+    limit: Limit = preset(100, "How many to return at most.")
+
+
+class SpansQuery(QueryModel):
+    recording: PlainText | None = optional(WHICH, examples=["4711-1"])
+    start_ms: Milliseconds | None = optional("From when on; from the first call on if left out.")
+    end_ms: Milliseconds | None = optional("Until when; to the end if left out.")
+    parts: Annotated[int, Field(ge=1, le=4000), Whole] = preset(
+        500, "How many parts of that time are told apart, such as the pixels of a chart.")
+    depth: Limit = preset(100, "How many calls deep.")
+    thread: PlainText | None = optional("Only threads and tasks with this in their name.")
+
+
 class SlowQuery(RecordingQuery):
     limit: Limit = preset(15, "How many functions to return at most.")
 
@@ -61,8 +83,7 @@ class DiffQuery(RecordingQuery):
 
 
 class RecordingExportQuery(QueryModel):
-    recording: PlainText | None = optional(
-        "Which recording, as answers name it; the last one of the program if left out.", examples=["4711-1"])
+    recording: PlainText | None = optional(WHICH, examples=["4711-1"])
     format: Literal["recording", "chrome"] = preset(
         "recording", "recording: a file that `POST /recordings/open` takes; chrome: JSON in Chrome's trace event "
         "format, for chrome://tracing and Perfetto.")

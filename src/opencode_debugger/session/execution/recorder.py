@@ -6,15 +6,20 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from ...answers.machine import Recording
+from ...answers.shape import UNSET
 from ...debuggers.shapes import RecordingWish
 from ..lifecycle.debuggee import Debuggee
+from ..recording.known_recordings import KnownRecordings
 from ..session_settings import Config
 
 
 @dataclass(eq=False)
 class Recorder:
     _debuggee: Debuggee
+    _recordings: KnownRecordings
     _config: Config
 
     async def record(self, enabled: bool = True, **wish: Any) -> Recording:
@@ -26,8 +31,10 @@ class Recorder:
 
     async def describe(self) -> Recording:
         if self._debuggee.adapter is None:
-            return Recording(recording=False, message="Nothing is recorded: there is no program yet")
-        return await self._debuggee.adapter.recording.describe()
+            told = Recording(recording=False, message="Nothing is recorded: there is no program yet")
+        else:
+            told = await self._debuggee.adapter.recording.describe()
+        return msgspec.structs.replace(told, recordings=list(self._recordings.places()) or UNSET)
 
 
 def asked_recording(asked: dict[str, Any] | bool | None, base: str) -> RecordingWish | None:

@@ -62,7 +62,7 @@ class PastReporter:
             rows = [watch_row(stop, each) for each in asked]
             report["watches"] = self._watches.report_rows(stop.to_stop(), asked, rows)
         if "output" in wanted:
-            self._add_output(report, stop, budget // 4)
+            self._add_output(report, stop, budget // 4, is_whole=fields is None)
         report.fit_budget(budget)
         return report.to_report()
 
@@ -80,10 +80,14 @@ class PastReporter:
         if is_whole and old.keys() <= new.keys() and not stop.moment.is_end:
             report["same_function"] = True
 
-    def _add_output(self, report: ReportParts, stop: PastStop, room: int) -> None:
-        """Add the last lines that had been written by then, unless it is a step whose report before had the same."""
+    def _add_output(self, report: ReportParts, stop: PastStop, room: int, is_whole: bool) -> None:
+        """Add the last lines that had been written by then, unless it is a step whose report before had the same.
+
+        A look at some parts, such as a page takes, leaves them new to whoever is told the whole.
+        """
         entries = self._debuggee.log.output_until(stop.seconds, OUTPUT_LINES)
         shown = [Written(category=entry.body[0], output=entry.body[1][-room:]) for entry in entries]
         if shown and not (report.get("same_function") and shown == self._last_output):
             report["output"] = shown
-        self._last_output = shown
+        if is_whole:
+            self._last_output = shown

@@ -13,7 +13,6 @@ OUTCOMES = {RUNS: "running", RETURNED: "returned", RAISED: "raised", UNSEEN: "un
 
 
 def call_row(calls: RecordedCalls, call: Call) -> RecordedCall:
-    began = calls.header.get("began", call.start)
     yields = call.extra.get("yields")
     return RecordedCall(
         call=call.number, function=call.function.name, path=call.function.path, line=call.function.line,
@@ -23,7 +22,7 @@ def call_row(calls: RecordedCalls, call: Call) -> RecordedCall:
         caught=[CaughtError(error=error_text(error), line=line) for line, error in call.caught] or UNSET,
         yielded=yields[0] if yields else UNSET,
         caller=call.caller or None, caller_line=calls.call_line(call), thread=calls.lane_name(call.lane),
-        started_ms=round((call.start - began) * 1000, 3), duration_ms=call.duration_ms,
+        started_ms=round((call.start - calls.began) * 1000, 3), duration_ms=call.duration_ms,
     )
 
 

@@ -11,14 +11,13 @@ import msgspec
 
 from ...text.secrets import mask_inside, mask_value
 from .call_rows import OUTCOMES
-from .recorded_calls import RAISED, RECEIVERS, RETURNED, Call, RecordedCalls
+from .recorded_calls import FINISHED, RAISED, RECEIVERS, Call, RecordedCalls
 from .recorded_values import value_text
 
 LONGEST_VALUE = 200
 """characters"""
 PLAIN = (int, float, type(None))
 """values that no secret is in"""
-FINISHED = (RETURNED, RAISED)
 
 
 def write_chrome_trace(calls: RecordedCalls, file: BinaryIO) -> None:
@@ -37,8 +36,7 @@ def _events(calls: RecordedCalls) -> Iterator[dict[str, Any]]:
     yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": program}}
     for lane, name in sorted(calls.lanes.items()):
         yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": lane, "args": {"name": name}}
-    began = float(calls.header.get("began") or min(calls.starts))
-    until = max(max(calls.ends), max(calls.starts))
+    began, until = calls.began, calls.until
     open_ends: defaultdict[int, list[float]] = defaultdict(list)
     """ends of the calls that a thread is in, the outermost first"""
     for position in sorted(range(len(calls)), key=calls.numbers.__getitem__):

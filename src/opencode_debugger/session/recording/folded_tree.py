@@ -81,6 +81,17 @@ class FoldedTree:
                 offer(inner)
         return [self._finish(line) for line in self._walk(tops)]
 
+    def unfolded(self, positions: list[int]) -> list[TraceRow]:
+        """Return calls one by one as far as the budget goes; the rest is folded again."""
+        self._mark_failing()
+        shown: list[Shown] = []
+        while len(shown) < len(positions) and self._used < self.budget:
+            shown.append(Shown(0, positions[len(shown)]))
+            self._used += self._cost(shown[-1:])
+        rest = positions[len(shown) :]
+        period = 1 if len({self.calls.function_ids[each] for each in rest}) == 1 else len(rest)
+        return [self._row(line) for line in (*shown, *self._show_skipped(rest, period, 0))]
+
     def _expand(self, line: Shown) -> list[Shown]:
         """Return what is shown in a call: all of it if there is room, else at least the way to an exception."""
         children = self.calls.tree.children[line.position]

@@ -19,6 +19,7 @@ from .recorded_values import Recorded, error_text, pairs_of, value_text
 from .recording_file import MALFORMED, Chunk, ChunkPlace, Damaged, RecordingFolder
 
 RUNS, RETURNED, RAISED, UNSEEN = range(4)
+FINISHED = (RETURNED, RAISED)
 CHUNKS_KEPT = 32
 """chunks whose rows stay in memory: the last ones that were asked for"""
 RECEIVERS = ("self", "cls")
@@ -73,7 +74,7 @@ class Call(NamedTuple):
 
     @property
     def duration_ms(self) -> float | None:
-        return round((self.end - self.start) * 1000, 3) if self.how in (RETURNED, RAISED) else None
+        return round((self.end - self.start) * 1000, 3) if self.how in FINISHED else None
 
     @property
     def result(self) -> str | None:
@@ -251,6 +252,22 @@ class RecordedCalls:
             del column[end:]
         self.catching = [position for position in self.catching if position < end]
         self.waited = {position: seconds for position, seconds in self.waited.items() if position < end}
+
+    # Times, on the clock of the recording.
+
+    @property
+    def began(self) -> float:
+        return float(self.header.get("began") or min(self.starts))
+
+    @property
+    def until(self) -> float:
+        """Return when something was recorded last."""
+        return max(max(self.ends), max(self.starts))
+
+    def ends_so_far(self) -> list[float]:
+        """Return when each call ended; of one that has not, or whose end was not seen, the end of all."""
+        until = self.until
+        return [end if how in FINISHED else until for end, how in zip(self.ends, self.hows, strict=True)]
 
     # Calls by position and number.
 

@@ -18,6 +18,7 @@ from ...answers.shape import Answer
 from ...errors import RelayError, invalid_parameter
 from ...text.recording_lines import (
     call_words,
+    change_line,
     difference_line,
     difference_lines,
     error_lines,
@@ -29,6 +30,7 @@ from ...text.view import View
 from ...wording import counted
 from .call_life import CallLifeLines
 from .call_rows import call_row, named_values
+from .call_spans import SpanChart
 from .difference_rows import comparison_answer
 from .folded_tree import FoldedTree
 from .known_recordings import KnownRecordings, RecordingPlace
@@ -40,7 +42,15 @@ from .recording_export import WRITERS, ExportFolder
 from .recording_file import MALFORMED, Damaged
 from .time_spent import milliseconds, slow_row, time_by_function
 from .value_filter import RecordedExpression, read_condition
-from .value_origin import Wanted, changes_of_name, sighting_row, sightings_of_value, way_to
+from .value_origin import (
+    Wanted,
+    change_row,
+    changes_in_order,
+    changes_of_name,
+    sighting_row,
+    sightings_of_value,
+    way_to,
+)
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Answer)
@@ -59,11 +69,16 @@ class RecordedRun:
 
     async def trace(
         self, recording: str | None = None, call: int | None = None, function: str | None = None,
-        thread: str | None = None, depth: int = 1000, budget: int = 4000,
+        thread: str | None = None, first: int | None = None, last: int | None = None, depth: int = 1000,
+        budget: int = 4000,
     ) -> answers.CallTrace:
-        """Return the call tree of the run, below one call, or below each call of a function."""
+        """Return the call tree of the run, below one call, or below each call of a function; or what a fold has."""
 
         def answer(calls: RecordedCalls) -> answers.CallTrace:
+            if first is not None:
+                only = {each.id for each in find_functions(calls, function)} if function is not None else None
+                beside = siblings(calls, find_call(calls, first), last or first, only)
+                return answers.CallTrace(**_facts(calls), rows=FoldedTree(calls, self._view, budget).unfolded(beside))
             if call is not None:
                 roots = [calls.positions[find_call(calls, call).number]]
             elif function is not None:
@@ -101,6 +116,41 @@ class RecordedRun:
 
         return await self.ask(recording, answer)
 
+    async def values(
+        self, name: str, offset: int = 0, limit: int = 100, recording: str | None = None, budget: int = 4000
+    ) -> answers.ValueHistory:
+        """Return each value that what has a name was given, or came to have."""
+
+        def answer(calls: RecordedCalls) -> answers.ValueHistory:
+            found = [each for each in changes_in_order(calls, name.strip()) if each.call in calls.positions]
+            rows = _within(budget, (change_row(calls, each) for each in found[offset : offset + limit]),
+                lambda row: len(change_line(row, self._view)) + 1)
+            notes = () if found else (f"{name[:100]} is no name in the recording",)
+            return answers.ValueHistory(
+                **_facts(calls, *notes), name=name, total=len(found), offset=offset, changes=rows,
+                has_more=offset + len(rows) < len(found),
+            )
+
+        return await self.ask(recording, answer)
+
+    async def spans(
+        self, start_ms: float | None = None, end_ms: float | None = None, parts: int = 500, depth: int = 100,
+        thread: str | None = None, recording: str | None = None,
+    ) -> answers.CallSpans:
+        """Return the calls of a time, as a flame chart shows them."""
+
+        def answer(calls: RecordedCalls) -> answers.CallSpans:
+            began = calls.began
+            first, last = milliseconds(min(calls.starts) - began), milliseconds(calls.until - began)
+            start, end = first if start_ms is None else start_ms, last if end_ms is None else end_ms
+            chart = SpanChart(calls, began + start / 1000, began + max(start, end) / 1000, parts, depth, thread)
+            threads, total, part = chart.threads()
+            return answers.CallSpans(
+                **_facts(calls), first_ms=first, last_ms=last, start_ms=start, end_ms=max(start, end),
+                part_ms=part * 1000, threads=threads, total=total)
+
+        return await self.ask(recording, answer)
+
     async def errors(
         self, unhandled: bool = False, recording: str | None = None, budget: int = 4000
     ) -> answers.ErrorList:
@@ -122,7 +172,7 @@ class RecordedRun:
             ranked = sorted(spent, key=lambda id: -spent[id].own)
             rows = _within(budget, (slow_row(calls, id, spent[id]) for id in ranked[:limit] if id in calls.functions),
                 lambda row: len(slow_line(row, self._view)) + 1)
-            span = max(max(calls.ends), max(calls.starts)) - min(calls.starts)
+            span = calls.until - min(calls.starts)
             return answers.SlowList(**_facts(calls), span_ms=milliseconds(span), functions=rows, total=len(spent))
 
         return await self.ask(recording, answer)
@@ -303,6 +353,15 @@ def outermost(calls: RecordedCalls, ids: set[int]) -> list[int]:
     beginning = [each for each in sorted_positions(calls, ids) if functions[tree.parents[each]] not in ids
                  or tree.parents[each] == NOWHERE]
     return [each for each in beginning if not is_within(each)]
+
+
+def siblings(calls: RecordedCalls, first: Call, last: int, ids: set[int] | None) -> list[int]:
+    """Return the calls from one to another that the same call has made; only those of some functions, if told."""
+    made = calls.tree.children[calls.tree.parents[calls.positions[first.number]]]
+    return [
+        each for each in made
+        if first.number <= calls.numbers[each] <= last and (ids is None or calls.function_ids[each] in ids)
+    ]
 
 
 def matching_positions(calls: RecordedCalls, ids: set[int], condition: RecordedExpression) -> list[int]:

@@ -6,10 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ...answers.recordings import SlowFunction, SlowLine
-from .recorded_calls import NOWHERE, RAISED, RETURNED, RecordedCalls
+from .recorded_calls import NOWHERE, RecordedCalls
 
 MOST_LINES = 3
-FINISHED = (RETURNED, RAISED)
 
 
 @dataclass
@@ -60,11 +59,7 @@ def _durations(calls: RecordedCalls) -> list[float]:
     """Return how long each call took, without the time in which it was suspended."""
     if not len(calls):
         return []
-    until = max(max(calls.ends), max(calls.starts))
-    found = [
-        (end if how in FINISHED else until) - start
-        for start, end, how in zip(calls.starts, calls.ends, calls.hows, strict=True)
-    ]
+    found = [end - start for start, end in zip(calls.starts, calls.ends_so_far(), strict=True)]
     for position, seconds in calls.waited.items():
         found[position] = max(0.0, found[position] - seconds)
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ...answers.recordings import Sighting
+from ...answers.recordings import Sighting, ValueChange
 from ...answers.shape import UNSET
 from .call_rows import call_row
 from .recorded_calls import LAST_LINE, LINE, RAISED, RECEIVERS, RETURNED, RecordedCalls
@@ -193,6 +193,16 @@ def sighting_row(calls: RecordedCalls, site: Site) -> Sighting:
         was=UNSET if seen.was is NEVER_SEEN else _short_text(seen.was),
         line=seen.line or (calls.call_line(call) if seen.how == GIVEN else None),
         last_value=UNSET if is_one else _short_text(site.last.value), last_call=UNSET if is_one else site.last.call,
+    )
+
+
+def change_row(calls: RecordedCalls, seen: Seen) -> ValueChange:
+    position = calls.positions[seen.call]
+    function = calls.functions[calls.function_ids[position]]
+    return ValueChange(
+        moment=seen.moment, how=seen.how, name=seen.name, value=_short_text(seen.value), call=seen.call,
+        was=UNSET if seen.was is NEVER_SEEN else _short_text(seen.was), function=function.name, path=function.path,
+        line=seen.line or function.line,
     )
 
 
