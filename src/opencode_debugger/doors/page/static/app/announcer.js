@@ -11,8 +11,9 @@ function wordsFor(store) {
   if (store.gone.value) return store.gone.value.message;
   if (store.connection.value === "lost") return "The connection to the relay is lost; trying again.";
   const place = store.location.value;
-  if (store.status.value === "paused" && place) {
-    return `Paused at ${baseName(place.path) || place.function} line ${place.line}, ${store.stopReason.value}.`;
+  if (store.isHalted.value && place) {
+    const where = `at ${baseName(place.path) || place.function} line ${place.line}, ${store.stopReason.value}.`;
+    return store.past.value ? `In the past, moment ${store.past.value.moment}, ${where}` : `Paused ${where}`;
   }
   if (store.waitingForInput.value) return "The program waits for input.";
   if (store.status.value === "terminated") return "The program has ended.";

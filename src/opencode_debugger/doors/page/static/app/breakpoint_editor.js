@@ -46,7 +46,7 @@ export function BreakpointEditor({ store, path, line, top, onClose }) {
     <div class="editor-buttons">
       <label class="check"><input type="checkbox" checked=${isEnabled.value} onChange=${(event) => (isEnabled.value = event.target.checked)} /> Active</label>
       <span class="gap" />
-      ${store.status.value === "paused" && html`<button type="button" class="button" title="Ctrl+F10, or Ctrl and click" onClick=${runHere}>Run to here</button>`}
+      ${store.status.value === "paused" && !store.past.value && html`<button type="button" class="button" title="Ctrl+F10, or Ctrl and click" onClick=${runHere}>Run to here</button>`}
       ${present && html`<button type="button" class="button danger" onClick=${removeIt}>Remove</button>`}
       <button type="button" class="button" onClick=${onClose}>Cancel</button>
       <button type="submit" class="button primary">${present ? "Save" : "Set"}</button>

@@ -10,7 +10,7 @@ export function CallStack({ store }) {
   const threads = store.threads.value;
   const selected = store.selected.value;
   const children = store.session.value?.children ?? [];
-  const isPaused = store.status.value === "paused";
+  const isPaused = store.isHalted.value;
   return html`<div class=${`call-stack`}>
     ${!isPaused && html`<p class="empty">${emptyWords(store)}</p>`}
     ${isPaused && threads.length < 2 && html`<${Frames} store=${store} />`}

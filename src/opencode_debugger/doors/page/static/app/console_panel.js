@@ -45,7 +45,7 @@ class Console {
 /** Where an expression is evaluated: the frame that is looked at. */
 export function placeOf(store) {
   const { frameId, threadId, taskId } = store.selected.value ?? {};
-  if (store.status.value !== "paused" || frameId === undefined) return {};
+  if (!store.isHalted.value || frameId === undefined) return {};
   return taskId ? { frame_id: frameId, task_id: taskId } : { frame_id: frameId, thread_id: threadId };
 }
 

@@ -28,7 +28,7 @@ export function ExceptionPanel({ store }) {
   const isThere = hasException(store);
   useEffect(() => {
     shown.whole.value = null;
-    if (isThere) shown.load();
+    if (isThere && !store.past.value) shown.load();
   }, [store.stopNumber.value, isThere]);
   const short = store.report.value?.exception;
   if (!isThere) return html`<p class="empty">The program has not stopped on an exception.</p>`;

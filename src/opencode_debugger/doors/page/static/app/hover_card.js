@@ -50,7 +50,7 @@ class Hover {
 
   async #ask(x, y) {
     const at = placeUnder(x, y);
-    if (!at || this.store.status.value !== "paused") return this.close();
+    if (!at || this.store.status.value !== "paused" || this.store.past.value) return this.close();
     const shown = this.card.value?.found.range;
     if (shown && shown.line === at.line && at.column >= shown.column && at.column < shown.end_column) return undefined;
     const asked = (this.asked = { number: this.store.stopNumber.value });

@@ -3,6 +3,7 @@ import { html } from "./framework.js";
 
 const FILLED = {
   continue: "M4 3v10l3-2V5zM8 3l6 5-6 5z",
+  reverse: "M12 3v10L9 11V5zM8 3 2 8l6 5z",
   launch: "M4 2.5v11l9-5.5z",
   pause: "M4 3h3v10H4zM9 3h3v10H9z",
   stop: "M3.5 3.5h9v9h-9z",
@@ -12,6 +13,7 @@ const DRAWN = {
   over: "M2 9c0-4 3-6 6-6 2.600 0 5 1.500 5.600 4.500M14 3.500v4h-4M8 12.500h.01",
   into: "M8 1.500v7.500M4.500 6 8 9.500 11.500 6M8 13.500h.01",
   out: "M8 10V2M4.500 5 8 1.500 11.500 5M8 13.500h.01",
+  stepBack: "M14 9c0-4-3-6-6-6-2.600 0-5 1.500-5.600 4.500M2 3.500v4h4M8 12.500h.01",
   restart: "M13 8a5 5 0 1 1-1.600-3.700M13.500 2v3h-3",
   search: "M7 2.500a4.500 4.500 0 1 1 0 9 4.500 4.500 0 0 1 0-9zM10.300 10.300 14 14",
   file: "M4 1.500h5l3 3v10H4zM9 1.500v3h3",

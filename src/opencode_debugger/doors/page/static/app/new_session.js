@@ -48,6 +48,7 @@ export function NewSession({ store, onClose }) {
     ${!store && html`<${Field} draft=${draft} name="name" title="Name of the session" hint="optional" />`}
     <div class="form-checks">
       <${Check} draft=${draft} name="stop_on_entry" title="Stop at the first line" />
+      <${Check} draft=${draft} name="record" title="Record its calls (Python)" />
       <${Check} draft=${draft} name="debug_subprocesses" title="Debug child processes" />
       <label class="check">Stop on exceptions
         <select class="field" value=${draft.value.stop_on_exception ?? ""}
@@ -81,6 +82,7 @@ function requestOf({ kind, what = "", args, cwd, breakpoints, env, name, ...chec
   if (linesOf(breakpoints).length) request.breakpoints = linesOf(breakpoints);
   if (linesOf(env).length) request.env = Object.fromEntries(linesOf(env).map(nameAndValue));
   if (checks.stop_on_entry) request.stop_on_entry = true;
+  if (checks.record) request.record = true;
   if (checks.debug_subprocesses) request.debug_subprocesses = true;
   if (checks.stop_on_exception) request.stop_on_exception = checks.stop_on_exception === "never" ? false : checks.stop_on_exception;
   return request;

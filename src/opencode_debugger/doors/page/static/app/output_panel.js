@@ -1,6 +1,7 @@
 /** What the program writes, as it comes, and a line to answer it with. */
 import { html, useEffect, useMemo, useSignal } from "./framework.js";
 import { post, remove } from "./relay.js";
+import { AnsiReader } from "./ansi_text.js";
 import { OutputLog, textOf } from "./output_log.js";
 import { stateOf } from "./panel_state.js";
 import { attempt } from "./toasts.js";
@@ -29,7 +30,8 @@ export function OutputPanel({ store }) {
         <button onClick=${clear}>Clear</button>
         <span class="muted">${log.missing > 0 && `${log.missing} older entries are gone · `}${lines.length === 1 ? "1 line" : `${lines.length} lines`}</span>
       </div>
-      <${OutputLines} lines=${lines} version=${log.version.value} follows=${follows} />
+      ${store.past.value ? html`<${PastOutput} store=${store} />`
+        : html`<${OutputLines} lines=${lines} version=${log.version.value} follows=${follows} />`}
       <${InputLine} store=${store} />
     </div>`;
 }
@@ -65,6 +67,18 @@ function OutputLines({ lines, follows }) {
   return html`<${VirtualList} class="output-lines" role="log" aria-label="Output of the program" aria-live="off" tabindex="0"
     count=${lines.length} rowHeight=${ROW_HEIGHT} renderRow=${renderRow} follow=${follows.value}
     onAtEnd=${(isAtEnd) => (follows.value = isAtEnd)} />`;
+}
+
+/** The last lines that had been written by the moment of the past at which the session stands. */
+function PastOutput({ store }) {
+  const reader = new AnsiReader();
+  const entries = store.report.value?.output ?? [];
+  const lines = entries.flatMap(({ category, output }) =>
+    reader.read(output.endsWith("\n") ? output : `${output}\n`).map((pieces) => ({ pieces, category })));
+  return html`<div class="output-lines past-output" role="log" aria-label="Output by then" tabindex="0">
+    <p class="empty">${lines.length ? "The last that had been written by then:" : "Nothing had been written by then."}</p>
+    ${lines.map((line, index) => html`<${OutputLine} key=${index} line=${line} />`)}
+  </div>`;
 }
 
 function OutputLine({ line: { pieces, category } }) {

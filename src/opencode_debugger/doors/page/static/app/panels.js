@@ -5,7 +5,10 @@
  * whether a session has it at all; `badge` is a short text beside the title. What it shows is in session_parts.js.
  */
 const offers = (store, feature) => Boolean(store.session.value?.debugger?.capabilities?.includes(feature));
-export const hasException = (store) => Boolean(store.report.value?.exception) && store.status.value === "paused";
+export const hasException = (store) => Boolean(store.report.value?.exception) && store.isHalted.value;
+/** Whether calls of the program are recorded, or can be; an opened file is a session that has recordings alone. */
+const isRecordable = ({ session, recording }) =>
+  session.value?.debugger?.adapter === "debugpy" || Boolean(recording.value?.recordings);
 
 export const panels = [
   { name: "stack", title: "Call stack", dock: "left" },
@@ -18,6 +21,8 @@ export const panels = [
     badge: (store) => (store.waitingForInput.value ? "waits for input" : null) },
   { name: "console", title: "Console", dock: "bottom" },
   { name: "timeline", title: "Timeline", dock: "bottom" },
+  { name: "recording", title: "Recording", dock: "bottom", when: isRecordable,
+    badge: (store) => (store.recording.value?.recording ? "on" : null) },
   { name: "memory", title: "Memory", dock: "bottom", when: (store) => offers(store, "memory") },
   { name: "disassembly", title: "Disassembly", dock: "bottom", when: (store) => offers(store, "disassembly") },
 ];

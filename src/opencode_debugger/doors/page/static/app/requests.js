@@ -44,6 +44,9 @@ export const REPORT_QUERY = {
   lean: true,
 };
 
+/** The same of a moment in the past, with what had been written by then. */
+export const PAST_REPORT_QUERY = { ...REPORT_QUERY, fields: `${REPORT_QUERY.fields},output` };
+
 /** The place of a session that is shown first: where it is paused, else the beginning of its script. */
 export function firstPlaceOf({ current_location: location, program }) {
   if (location?.path) return { path: location.path, line: location.line };

@@ -14,6 +14,8 @@ const keysOf = (store) => ({
   "F6": () => perform(store, "pause") || true,
   "F8": () => perform(store, "continue") || perform(store, "pause") || true,
   "F10": () => perform(store, "over") || true,
+  "Ctrl+Shift+F10": () => perform(store, "stepBack"),
+  "Ctrl+Shift+F8": () => perform(store, "reverse"),
   "F11": () => perform(store, "into") || true,
   "Shift+F11": () => perform(store, "out") || true,
   "Shift+F5": () => perform(store, "stop") || true,

@@ -7,6 +7,7 @@ import { ExceptionPanel } from "./exception_panel.js";
 import { OutputPanel } from "./output_panel.js";
 import { ConsolePanel } from "./console_panel.js";
 import { TimelinePanel } from "./timeline_panel.js";
+import { RecordingPanel } from "./recording_panel.js";
 import { MemoryPanel } from "./memory_panel.js";
 import { DisassemblyPanel } from "./disassembly_panel.js";
 import { NewSession } from "./new_session.js";
@@ -22,6 +23,7 @@ export const parts = {
   output: OutputPanel,
   console: ConsolePanel,
   timeline: TimelinePanel,
+  recording: RecordingPanel,
   memory: MemoryPanel,
   disassembly: DisassemblyPanel,
   newSession: NewSession,

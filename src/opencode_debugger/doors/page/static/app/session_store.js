@@ -11,13 +11,17 @@ import { SourceFiles } from "./source_files.js";
 import { StackStore } from "./stack_store.js";
 import { frameOfReport, framesOf, rowsOf } from "./lean_answers.js";
 import { forgetFirstAnswers } from "./first_answers.js";
-import { REPORT_QUERY, firstPlaceOf } from "./requests.js";
+import { PAST_REPORT_QUERY, REPORT_QUERY, firstPlaceOf } from "./requests.js";
 
 const LIVE_STATES = new Set(["launching", "running", "paused"]);
 const HAS_PROGRAM = new Set(["running", "paused", "terminated"]);
 const REFRESH_DELAY_MS = 150;
 /** Calls of anybody after which values of the paused program may be others. */
 const CHANGING_VALUES = new Set(["evaluate", "write_memory"]);
+/** Calls of anybody after which there may be a recording, or none that goes on. */
+const CHANGING_RECORDING = new Set(["record", "launch", "attach", "restart"]);
+/** Parts that can be asked for whether there is a stop to look at or not. */
+const ALWAYS_THERE = new Set(["session", "recording"]);
 
 export class SessionStore {
   constructor(id) {
@@ -39,7 +43,13 @@ export class SessionStore {
     this.location = signal(null);
     /** the report of the last stop; `isStale` says that the program has run on since */
     this.report = signal(null);
-    this.isStale = computed(() => this.status.value !== "paused");
+    this.isStale = computed(() => !this.isHalted.value);
+    /** the moment of a recording at which the session stands, as `GET status` tells it; null: in the present */
+    this.past = signal(null);
+    /** there is a stop to look at: the program is paused, or the session stands in the past */
+    this.isHalted = computed(() => this.status.value === "paused" || this.past.value !== null);
+    /** what there is of recordings, as `GET record` tells it; null until it is known, or if there can be none */
+    this.recording = signal(null);
     /** how it ended: {exit_code, signal, reason} */
     this.end = signal(null);
     /** {prompt} while the running program waits for its stdin */
@@ -110,6 +120,7 @@ export class SessionStore {
       const session = await get(this.path);
       if (isLate()) return this.refreshSoon("session");
       this.#sessionIs(session);
+      this.refreshSoon("recording");
       const [report] = await Promise.all([this.#getReport(), this.breakpoints.load()]);
       if (isLate()) return this.refreshSoon("session");
       batch(() => this.#reportIs(report));
@@ -124,8 +135,11 @@ export class SessionStore {
     batch(() => {
       this.session.value = session;
       this.status.value = session.status;
-      this.stopReason.value = session.stop_reason;
-      this.#moveTo(session.current_location);
+      this.#pastIs(session.past ?? null);
+      if (!session.past) {
+        this.stopReason.value = session.stop_reason;
+        this.#moveTo(session.current_location);
+      }
       this.waitingForInput.value = session.waiting_for_input;
       const { exit_code, signal: killed_by, reason } = session;
       const hasEnded = session.status === "terminated" || session.status === "failed";
@@ -133,6 +147,12 @@ export class SessionStore {
       const first = firstPlaceOf(session);
       if (!this.place.value && first?.path) this.showPlace(first.path, first.line);
     });
+  }
+
+  /** The session stands at a moment of the past, or in the present: with another thread all that is known is old. */
+  #pastIs(past) {
+    if (past?.thread !== this.past.value?.thread) this.stack.clear();
+    this.past.value = past;
   }
 
   /** The program is there now, or nowhere; the source follows it if that is news. */
@@ -167,11 +187,13 @@ export class SessionStore {
     this.listeners.forEach((listener) => listener(events));
   }
 
-  /** The program stopped: show where at once, and ask for the rest. */
+  /** The program stopped, or the session went to a moment of the past: show where at once, and ask for the rest. */
   stopped(payload) {
-    const wasPaused = this.status.value === "paused";
+    const { past = null } = payload;
+    const wasPaused = this.status.value === "paused" && !past && !this.past.value;
     this.stopNumber.value += 1;
-    this.status.value = "paused";
+    this.#pastIs(past);
+    if (!past) this.status.value = "paused";
     this.waitingForInput.value = null;
     if (!wasPaused || payload.thread_id === this.selected.value?.threadId) {
       this.stopReason.value = payload.reason;
@@ -191,16 +213,19 @@ export class SessionStore {
       return;
     }
     this.status.value = "running";
+    this.#pastIs(null);
     this.end.value = null;
   }
 
   ended({ exit_code, reason, signal: killed_by }) {
     this.stopNumber.value += 1;
     this.status.value = "terminated";
+    this.#pastIs(null);
     this.end.value = { exit_code, reason, signal: killed_by };
     this.waitingForInput.value = null;
     this.stack.clear();
     this.refreshSoon("session");
+    this.refreshSoon("recording");
   }
 
   /** Ask for a part again in a moment; more wishes meanwhile are one. */
@@ -208,8 +233,9 @@ export class SessionStore {
     if (this.refreshes.has(part)) return;
     const refresh = () => {
       this.refreshes.delete(part);
-      if (this.gone.value || (part !== "session" && this.status.value !== "paused")) return;
-      const load = { session: () => this.#loadSession(), threads: () => this.stack.loadThreads(), values: () => this.#loadValues() };
+      if (this.gone.value || (!ALWAYS_THERE.has(part) && !this.isHalted.value)) return;
+      const load = { session: () => this.#loadSession(), threads: () => this.stack.loadThreads(), values: () => this.#loadValues(),
+        recording: () => this.#loadRecording() };
       load[part]().catch((error) => this.#failed(error));
     };
     this.refreshes.set(part, setTimeout(refresh, REFRESH_DELAY_MS));
@@ -222,13 +248,19 @@ export class SessionStore {
     else this.#sessionIs(session);
   }
 
+  /** Ask what is recorded, if that is a question for the program's debugger; a file's has no program. */
+  async #loadRecording() {
+    const adapter = this.session.value?.debugger?.adapter;
+    if (!adapter || adapter === "debugpy") this.recording.value = await this.get("record");
+  }
+
   async #loadValues() {
     this.valuesNumber.value += 1;
     await this.stack.reloadLocals();
   }
 
   #getReport() {
-    return this.get("report", REPORT_QUERY);
+    return this.get("report", this.past.value ? PAST_REPORT_QUERY : REPORT_QUERY);
   }
 
   async #loadStop() {
@@ -245,19 +277,20 @@ export class SessionStore {
 
   /** Ask for what a report does not have. */
   async #loadDetails(report) {
-    if (!LIVE_STATES.has(this.status.value)) return;
-    const hasTasks = this.session.value?.debugger?.capabilities.includes("tasks");
+    if (!LIVE_STATES.has(this.status.value) && !report.past) return;
+    const hasTasks = !report.past && this.session.value?.debugger?.capabilities.includes("tasks");
     await this.stack.loadRest(report, hasTasks);
   }
 
   #reportIs(report) {
-    if (report.status !== "paused") return;
+    if (report.status !== "paused" && !report.past) return;
     this.report.value = report;
     const frames = framesOf(report.stack, report.current_location?.path);
     const location = report.current_location ?? null;
     const frameId = frameOfReport(report);
     this.files.compare(location?.path, rowsOf(report.source));
-    this.status.value = "paused";
+    this.status.value = report.status;
+    this.#pastIs(report.past ?? null);
     this.stopReason.value = report.stop_reason;
     this.stack.apply(report, frames, frameId);
     this.#moveTo(location, frames.find((frame) => frame.id === frameId));
@@ -288,7 +321,12 @@ const APPLIED = {
   },
   subprocess_spawned: (store, { session_id }) => session_id && store.refreshSoon("session"),
   variable: (store) => store.refreshSoon("values"),
-  timeline: (store, { operation }) => CHANGING_VALUES.has(operation) && store.refreshSoon("values"),
+  timeline: (store, { operation }) => {
+    if (CHANGING_VALUES.has(operation)) store.refreshSoon("values");
+    if (CHANGING_RECORDING.has(operation)) store.refreshSoon("recording");
+    // A return to the present of a program that has ended is no stop.
+    if (store.past.value) store.refreshSoon("session");
+  },
   breakpoint: (store, payload) => store.breakpoints.apply(payload),
   exception_breakpoint: (store, payload) => store.breakpoints.applyException(payload),
 };

@@ -7,7 +7,7 @@ import { SessionStore } from "./session_store.js";
 import { SourceArea } from "./source_area.js";
 import { Toolbar } from "./toolbar.js";
 import { useSessionKeys } from "./session_keys.js";
-import { GoneBanner } from "./session_banner.js";
+import { GoneBanner, PastBanner } from "./session_banner.js";
 import { Announcer } from "./announcer.js";
 
 const SOURCE = { name: "source", title: "Source", component: SourceArea };
@@ -35,6 +35,7 @@ export function SessionPage({ id }) {
     <div class=${`session-page ${width.value} status-${store.status.value}`}>
       <${Toolbar} store=${store} />
       <${GoneBanner} store=${store} />
+      <${PastBanner} store=${store} />
       <main class="session-body" aria-label="Session">
         ${width.value === "narrow" ? html`<${NarrowBody} store=${store} shown=${shown} />`
           : html`<${WideBody} store=${store} shown=${shown} />`}

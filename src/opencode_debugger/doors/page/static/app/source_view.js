@@ -78,7 +78,7 @@ function editorTop(line, offset, height) {
 /** The lines where the program is: the top of the stack, and the frame that is looked at. */
 function currentLines(store, file) {
   const lines = new Map();
-  if (store.status.value !== "paused") {
+  if (!store.isHalted.value) {
     const last = store.location.value;
     if (last?.path === file.path && store.status.value === "running") lines.set(last.line, "left");
     return lines;
@@ -105,7 +105,7 @@ function useValues(store, file, colours) {
   const version = file.version.value;
   return useComputed(() => {
     const frame = store.selectedFrame.value;
-    if (version === 0 || store.status.value !== "paused" || frame?.path !== file.path) return new Map();
+    if (version === 0 || !store.isHalted.value || frame?.path !== file.path) return new Map();
     return inlineValues({
       lines: file.lines, colours, currentLine: frame.line, functionName: frame.name, locals: store.locals.value,
       changed: store.changed.value,

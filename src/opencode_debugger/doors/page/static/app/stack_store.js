@@ -52,7 +52,7 @@ export class StackStore {
   /** Ask for what the report has not: only what may be other than it was, for a step is to be quick. */
   async loadRest(report, hasTasks) {
     const wishes = [];
-    const isPaused = report.status === "paused";
+    const isPaused = report.status === "paused" || Boolean(report.past);
     const mayHaveTasks = this.hasNewThreads || this.tasks.value.length || this.frames.value.some(({ path }) => IN_ASYNCIO.test(path));
     if (isPaused && hasTasks && mayHaveTasks) wishes.push(this.#loadTasks());
     if (this.hasNewThreads || this.threads.value.length !== 1) wishes.push(this.loadThreads());

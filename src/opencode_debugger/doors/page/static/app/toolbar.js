@@ -8,6 +8,8 @@ import { WheelBar } from "./wheel_bar.js";
 import { baseName, endWords } from "./words.js";
 
 const BUTTONS = ["over", "into", "out", "restart", "stop"];
+/** shown where there is a recording to go back in */
+const BACK_BUTTONS = ["reverse", "stepBack"];
 
 export function Toolbar({ store }) {
   const parent = store.session.value?.parent_session_id;
@@ -16,6 +18,7 @@ export function Toolbar({ store }) {
     <h1 class="session-name" title=${store.id}>${visibleText(store.session.value?.name ?? store.id)}</h1>
     ${parent && html`<a class="parent" href=${`#/sessions/${parent}`} title="The session of the process that started this one">parent</a>`}
     <div class="controls" role="toolbar" aria-label="Run and step">
+      ${store.recording.value?.recordings && store.status.value !== "created" && BACK_BUTTONS.map((name) => html`<${CommandButton} key=${name} store=${store} name=${name} />`)}
       <${MainButton} store=${store} />
       ${BUTTONS.map((name) => html`<${CommandButton} key=${name} store=${store} name=${name} />`)}
     </div>
@@ -42,7 +45,7 @@ function CommandButton({ store, name, isMain }) {
 
 /** The state in words: "Paused · breakpoint · shop.py:30". */
 function StatusWords({ store }) {
-  const status = store.gone.value ? "gone" : store.status.value;
+  const status = store.gone.value ? "gone" : store.past.value ? "past" : store.status.value;
   return html`<p class=${`status-words state-${status}`}>
     <span class="state-dot" aria-hidden="true" /><strong>${titleOf(store, status)}</strong>
     <span class="status-more">${visibleText(detailsOf(store, status))}</span>
@@ -52,12 +55,12 @@ function StatusWords({ store }) {
 function titleOf(store, status) {
   if (status === "running" && store.waitingForInput.value) return "Waits for input";
   return { created: "Not started", launching: "Starting", running: "Running", paused: "Paused", terminated: "Ended",
-    failed: "Failed", gone: "Gone" }[status] ?? "…";
+    failed: "Failed", past: "In the past", gone: "Gone" }[status] ?? "…";
 }
 
 function detailsOf(store, status) {
   if (status === "terminated" || status === "failed") return endWords(store.end.value);
-  if (status !== "paused") return "";
+  if (status !== "paused" && status !== "past") return "";
   const place = store.location.value;
   const where = place && (place.path ? `${baseName(place.path)}:${place.line}` : place.function);
   return [REASONS[store.stopReason.value] ?? store.stopReason.value, where].filter(Boolean).join(" · ");

@@ -1,74 +1,36 @@
-/** Draws a tree of values, and lets people move in it with the keys of every tree, open, copy and change values. */
-import { html, useRef, useSignal } from "./framework.js";
-import { VirtualList } from "./virtual_list.js";
+/** Draws a tree of values, and lets people open, copy and change them. */
+import { html, useSignal } from "./framework.js";
+import { TreeView } from "./tree_view.js";
 import { cutText, visibleText } from "./visible_text.js";
 import { attempt, showToast } from "./toasts.js";
 
 export const ROW_HEIGHT = 22;
 const SHOWN_VALUE = 400;
 const SHOWN_TOOLTIP = 3000;
-const PAGE_KEYS = 15;
-let lastTreeId = 0;
 
 /**
  * `actions(row)` may give {set(row, text), remove(row), watch(row)}: what can be done to that row. `mostRows` is the
  * height of a tree inside of other content.
  */
 export function ValueTreeView({ tree, label, actions = () => ({}), mostRows, isStale }) {
-  tree.version.value;
-  const active = useSignal(0);
   const edited = useSignal(null);
-  const handle = useRef(null);
-  const id = useRef(`tree-${++lastTreeId}`).current;
-  const count = tree.rowCount;
-  const at = Math.min(active.value, count - 1);
-
-  const move = (to) => {
-    active.value = Math.max(0, Math.min(to, tree.rowCount - 1));
-    handle.current.show(active.value);
+  const actionsOf = (row) => (row.variable ? actions(row) : {});
+  const keysOf = (row, position) => {
+    const { set, remove, watch } = actionsOf(row);
+    return {
+      F2: set && (() => (edited.value = position)),
+      Delete: remove && (() => attempt(remove(row))),
+      "Ctrl+c": !String(getSelection()) && row.variable && (() => copyValue(row.variable)),
+      w: watch && (() => attempt(watch(row))),
+    };
   };
-  // Keys may come quicker than the tree is drawn: what counts is where it stands, not what is seen.
-  const press = (event) => {
-    if (edited.value !== null || event.altKey || tree.rowCount === 0) return;
-    const pressedAt = Math.min(active.value, tree.rowCount - 1);
-    const handler = keyHandlers(tree, pressedAt, { move, actions, edited })[keyOf(event)];
-    if (!handler) return;
-    event.preventDefault();
-    event.stopPropagation();
-    handler();
-  };
-  const renderRow = (position) => {
-    const row = tree.rowAt(position);
-    return html`<${ValueRow} key=${position} ...${{ id: `${id}-${position}`, row, position, tree, actions, edited }}
-      isActive=${position === at} onPick=${() => (active.value = position)} />`;
-  };
-  const size = mostRows ? { height: `${Math.min(count, mostRows) * ROW_HEIGHT + 2}px` } : undefined;
-  return html`<${VirtualList} class=${`value-tree ${isStale ? "stale" : ""} ${mostRows ? "inline" : ""}`} role="tree"
-    aria-label=${label} tabindex="0" aria-activedescendant=${count ? `${id}-${at}` : undefined} style=${size}
-    count=${count} rowHeight=${ROW_HEIGHT} renderRow=${renderRow} handle=${handle} onKeyDown=${press} />`;
-}
-
-const keyOf = (event) => (event.ctrlKey || event.metaKey ? `Ctrl+${event.key}` : event.key);
-
-function keyHandlers(tree, at, { move, actions, edited }) {
-  const row = tree.rowAt(at);
-  const { set, remove, watch } = row.variable ? actions(row) : {};
-  return {
-    ArrowDown: () => move(at + 1),
-    ArrowUp: () => move(at - 1),
-    Home: () => move(0),
-    End: () => move(Number.MAX_SAFE_INTEGER),
-    PageDown: () => move(at + PAGE_KEYS),
-    PageUp: () => move(at - PAGE_KEYS),
-    ArrowRight: () => (row.canOpen && !row.isOpen ? tree.toggle(at) : move(at + (row.isOpen ? 1 : 0))),
-    ArrowLeft: () => (row.isOpen ? tree.toggle(at) : move(Math.max(tree.positionAbove(at), 0))),
-    Enter: () => tree.toggle(at),
-    " ": () => tree.toggle(at),
-    F2: set && (() => (edited.value = at)),
-    Delete: remove && (() => attempt(remove(row))),
-    "Ctrl+c": !String(getSelection()) && row.variable && (() => copyValue(row.variable)),
-    w: watch && (() => attempt(watch(row))),
-  };
+  const rowClass = ({ variable }) => ["value-row", variable?.changed && "changed", variable?.isError && "error",
+    variable?.isScope && "scope", variable?.isPart && "part"].filter(Boolean).join(" ");
+  const size = mostRows ? { height: `${Math.min(tree.rowCount, mostRows) * ROW_HEIGHT + 2}px` } : undefined;
+  return html`<${TreeView} class=${`value-tree ${isStale ? "stale" : ""} ${mostRows ? "inline" : ""}`} tree=${tree} label=${label}
+    style=${size} rowHeight=${ROW_HEIGHT} rowClass=${rowClass} keysOf=${keysOf} isLocked=${() => edited.value !== null}
+    onDoubleChoose=${(row, position) => actionsOf(row).set && (edited.value = position)}
+    renderRow=${(row, at) => html`<${ValueInRow} row=${row} actions=${actionsOf(row)} edited=${edited} ...${at} />`} />`;
 }
 
 async function copyValue({ name, value }) {
@@ -76,28 +38,16 @@ async function copyValue({ name, value }) {
   showToast({ title: `Copied the value of ${visibleText(name)}` });
 }
 
-function ValueRow({ id, row, position, tree, actions, edited, isActive, onPick }) {
-  const { variable, depth, isOpen, canOpen, holder, index } = row;
-  const { set, remove, watch } = variable ? actions(row) : {};
-  const open = () => {
-    onPick();
-    tree.toggle(position);
-  };
-  const classes = ["value-row", isActive && "active", variable?.changed && "changed", variable?.isError && "error",
-    variable?.isScope && "scope", variable?.isPart && "part"].filter(Boolean).join(" ");
-  return html`<div id=${id} class=${classes} role="treeitem" aria-level=${depth} aria-setsize=${holder.total ?? -1}
-      aria-posinset=${index + 1} aria-expanded=${canOpen ? isOpen : undefined} aria-selected=${isActive}
-      onClick=${canOpen ? open : onPick} onDblClick=${() => set && (edited.value = position)}
-      style=${{ paddingInlineStart: `${(depth - 1) * 14 + 4}px` }}>
-    <span class=${`twisty ${canOpen ? (isOpen ? "open" : "closed") : "none"}`} aria-hidden="true" />
+function ValueInRow({ row, actions: { set, remove, watch }, edited, id, position, isActive }) {
+  const { variable } = row;
+  return html`
     ${variable ? html`<${ValueWords} ...${{ variable }} />` : html`<span class="muted">…</span>`}
     ${edited.value === position && html`<${ValueEditor} row=${row} set=${set} onEnd=${() => endEditing(edited, id)} />`}
     ${isActive && edited.value === null && html`<span class="row-actions">
       ${set && html`<button tabindex="-1" title="Set the value (F2)" onClick=${stopped(() => (edited.value = position))}>Set</button>`}
       ${watch && html`<button tabindex="-1" title="Watch it (W)" onClick=${stopped(() => attempt(watch(row)))}>Watch</button>`}
       ${remove && html`<button tabindex="-1" title="Remove (Delete)" onClick=${stopped(() => attempt(remove(row)))}>Remove</button>`}
-    </span>`}
-  </div>`;
+    </span>`}`;
 }
 
 const stopped = (run) => (event) => {

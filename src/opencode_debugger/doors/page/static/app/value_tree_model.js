@@ -80,7 +80,7 @@ export class ValueTree {
     this.version.value += 1;
   }
 
-  /** Tell what is at a position: {holder, index, variable, path, depth, isOpen, canOpen}; has it read if need be. */
+  /** Tell what is at a position: {holder, index, setSize, variable, path, depth, isOpen, canOpen}; has it read if need be. */
   rowAt(position) {
     const { holder, index } = this.root.find(position);
     const variable = holder.rowOf(index);
@@ -88,7 +88,7 @@ export class ValueTree {
     const inner = holder.open.get(index);
     const path = variable && pathBelow(holder, variable);
     const canOpen = Boolean(variable?.variables_reference) && !variable.isPart;
-    return { holder, index, variable, path, depth: holder.depth + 1, isOpen: Boolean(inner), canOpen };
+    return { holder, index, setSize: holder.total ?? -1, variable, path, depth: holder.depth + 1, isOpen: Boolean(inner), canOpen };
   }
 
   /** The position of the row that a row is inside of; -1 for a root. */

@@ -26,7 +26,7 @@ class Variables {
   async load() {
     const { store } = this;
     const asked = store.selected.value;
-    if (store.status.value !== "paused" || !asked) return;
+    if (!store.isHalted.value || !asked) return;
     const number = store.stopNumber.value;
     this.loaded = asked;
     const roots = await (asked.taskId ? localsOfTask(store, asked) : scopesOf(store, asked));
@@ -48,15 +48,15 @@ async function localsOfTask(store, { frameId, taskId }) {
 
 export function VariablesTree({ store }) {
   const variables = stateOf(store, "variables", (each) => new Variables(each));
-  const { selected, status, isStale } = store;
+  const { selected, isHalted, isStale } = store;
   useEffect(() => {
     if (variables.loaded !== selected.value) variables.load().catch((error) => error.status !== 409 && showError(error));
-  }, [selected.value, status.value]);
+  }, [selected.value, isHalted.value]);
   useEffect(() => {
     if (store.valuesNumber.value) variables.load().catch(() => {});
   }, [store.valuesNumber.value]);
   const actions = useMemo(() => actionsFor(store), [store]);
-  if (variables.tree.rowCount === 0 && status.value !== "paused") {
+  if (variables.tree.rowCount === 0 && !isHalted.value) {
     return html`<p class="empty">Variables are shown while the program is paused.</p>`;
   }
   return html`<${ValueTreeView} tree=${variables.tree} label="Variables" actions=${actions} isStale=${isStale.value} />`;
@@ -64,7 +64,7 @@ export function VariablesTree({ store }) {
 
 /** Inside of a scope or a value a variable can be set; one of a scope has a name that can be watched. */
 const actionsFor = (store) => ({ holder, variable }) => {
-  if (store.isStale.value || variable.isPart || variable.isScope) return {};
+  if (store.isStale.value || store.past.value || variable.isPart || variable.isScope) return {};
   const reference = holder.variable?.variables_reference;
   const set = reference && ((_, value) => post(`${store.path}/variables/${reference}/set`, { name: variable.name, value }));
   const watch = holder.variable?.isScope && (() => post(`${store.path}/watch`, { expression: variable.name }));

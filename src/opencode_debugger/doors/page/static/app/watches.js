@@ -17,10 +17,10 @@ class Watches {
   /** Evaluate them in the frame that is looked at, or only list them while nothing is paused. */
   async load() {
     const { store } = this;
-    const { selected, stopNumber, status } = store;
+    const { selected, stopNumber, isHalted } = store;
     const number = stopNumber.value;
     const request = ++this.asked;
-    const place = status.value === "paused" && selected.value && !selected.value.taskId
+    const place = isHalted.value && selected.value && !selected.value.taskId
       ? { frame_id: selected.value.frameId, thread_id: selected.value.threadId } : {};
     const { watches } = await store.get("watch", place);
     if (request !== this.asked || number !== stopNumber.value) return;
