@@ -1,4 +1,5 @@
-"""`make bench ARGS=recording`: how fast programs run while they are recorded, times plain Python, beside viztracer."""
+"""`make bench ARGS=recording`: how long questions to a recording take, and how fast programs run while they are
+recorded, times plain Python, beside viztracer."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.recording import questions
 from bench.relay import RelayProcess
 from bench.speed import ways
 from bench.speed.interpreters import PythonUnderTest, find_pythons, is_installed, packages_folder
@@ -69,12 +71,15 @@ def run(options: argparse.Namespace) -> int:
         relay = RelayProcess(Path(folder))
         try:
             relay.wait()
+            asked = questions.ask(relay, options.quick)
+            print(asked.markdown(), flush=True)
             cells = list(measure(relay.port, Path(folder), options))
         finally:
             relay.stop()
     print(markdown(cells))
     recorded = [cell for cell in cells if cell.way == RECORDED and cell.python > "3.11"]
     is_slow = any(cell.ratio > PROGRAMS[cell.program] for cell in recorded)
+    is_slow = is_slow or not all(each.is_quick for each in asked.questions)
     return 1 if options.strict and is_slow else 0
 
 

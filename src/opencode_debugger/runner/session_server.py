@@ -355,6 +355,7 @@ class SessionServer:
         while True:
             if self.session is not None and (self._activity.has_worked(self.session) or self._in_progress):
                 self.session.debuggee.touch()  # it works, or somebody is waiting for it
+            self._read_recordings_ahead()
             program_process.reap_adopted()
             unclaimed = 0.0 if self._unclaimed_since is None else time.monotonic() - self._unclaimed_since
             remaining = self.session.lifetime.seconds_left() if self.session else UNCONFIGURED - unclaimed
@@ -368,6 +369,12 @@ class SessionServer:
                 async with asyncio.timeout(max(0.02, min(remaining, LOOK))):
                     await self._news.wait()
             self._news.clear()
+
+    def _read_recordings_ahead(self) -> None:
+        """Have recordings read while programs write them: to read one of a long run at once takes seconds."""
+        for session in self.session.family.members.values() if self.session else ():
+            if session.state is State.RUNNING:
+                session.recorded_run.read_ahead()
 
     async def _expire_session(self) -> None:
         if self.session is None:

@@ -357,5 +357,6 @@ class Session:
 
     def program_ended(self, end: End) -> None:
         """Close the tunnel, unless the same program is started again: whoever came through it stays."""
+        self.recorded_run.read_ahead()
         if end.reason != RESTARTED:
             self.tunnel.close()

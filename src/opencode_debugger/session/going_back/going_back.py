@@ -340,7 +340,8 @@ def _find_change(name: str, moments: Moments, here: Moment | None) -> Found | No
         return None
     text = value_text(change.seen.value)[:200]
     if change.seen.how == SET:
-        note = f"This line sets {change.seen.name} to {text}."
+        note = f"This line sets {change.seen.name_text} to {text}."
     else:
-        note = f"Seen here: {change.seen.name or name} is {text}, {change.seen.how} {change.moment.call.function.name}."
+        seen, function = change.seen, change.moment.call.function.name
+        note = f"Seen here: {seen.name_text or name} is {text}, {seen.how} {function}."
     return Found(change.moment, "data_breakpoint", note=note)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from ...errors import RelayError, invalid_parameter
@@ -212,10 +213,12 @@ class Moments:
 
     def last_change(self, name: str, number: int, within: int | None) -> Change | None:
         """Return where what has a name was changed last before a moment: in one call if that knows it, else in any."""
-        seen = [each for each in changes_in_order(self.calls, name) if each.how in (GIVEN, SET) or "." in name]
-        own = [each for each in seen if each.call == within]
-        for each in (*reversed(own), *reversed(seen)):
-            moment = self._changing(each) if each.moment <= number else None
+        seen = changes_in_order(self.calls, name)
+        own = [each for each in seen if each[2] == within]
+        for each in map(Seen._make, chain(reversed(own), reversed(seen))):
+            if each.moment > number or not (each.how in (GIVEN, SET) or "." in name):
+                continue
+            moment = self._changing(each)
             if moment is not None and moment.number < number:
                 return Change(moment, each)
         return None

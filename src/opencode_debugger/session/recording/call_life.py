@@ -64,7 +64,7 @@ class CallLifeLines:
 
     def _taken(self) -> Iterator[Taken]:
         steps = self.calls.steps_of(self.call.number)
-        made = self.calls.tree.children.get(self.calls.positions[self.call.number], [])
+        made = self.calls.tree.children_of(self.calls.positions[self.call.number])
         at = 0
         for step, after in zip(steps, [*steps[1:], None], strict=False):
             if step.kind != LINE:

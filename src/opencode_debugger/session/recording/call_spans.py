@@ -87,8 +87,7 @@ class SpanChart:
     def _positions(self, ends: list[float]) -> list[int]:
         """Return the calls that are open at some time between start and end, in the order in which they began."""
         starts = self.calls.starts
-        found = [each for each, end in enumerate(ends) if end >= self.start and starts[each] <= self.end]
-        return sorted(found, key=self.calls.numbers.__getitem__)
+        return [each for each in self.calls.order if ends[each] >= self.start and starts[each] <= self.end]
 
     def _lanes(self, positions: list[int], ends: list[float], ids: set[int], part: float) -> dict[int, Lane]:
         calls = self.calls

@@ -39,7 +39,7 @@ def _events(calls: RecordedCalls) -> Iterator[dict[str, Any]]:
     began, until = calls.began, calls.until
     open_ends: defaultdict[int, list[float]] = defaultdict(list)
     """ends of the calls that a thread is in, the outermost first"""
-    for position in sorted(range(len(calls)), key=calls.numbers.__getitem__):
+    for position in calls.order:
         call = calls.call_at(position)
         end = call.end if call.how in FINISHED else until
         inside = open_ends[call.lane]

@@ -17,9 +17,9 @@ from .recording_difference import (
     Difference,
     DifferenceGroup,
     RunComparison,
-    differing_pairs,
     functions_of_one,
 )
+from .same_values import differing_pairs
 from .value_origin import way_to
 
 MOST_WAY = 8

@@ -184,6 +184,9 @@ class ExportedRecording:
         except OSError:
             return True
 
+    def take_lost(self) -> set[str]:
+        return set()  # it is there as a whole, or not at all
+
     def new_names(self) -> Iterator[tuple[str, Any]]:
         """Return what calls refer to, when the file is read first."""
         if self._identity is not None:

@@ -13,7 +13,8 @@ from ...answers.recordings import FoldedCalls, OutcomeCount, TraceRow
 from ...text.recording_lines import trace_line
 from ...text.view import View
 from .call_rows import OUTCOMES, call_row
-from .recorded_calls import NOWHERE, RAISED, RecordedCalls
+from .call_tree import NOWHERE
+from .recorded_calls import RAISED, RecordedCalls
 
 LONGEST_PERIOD = 6
 """calls of a loop's round that are known as one when they come again"""
@@ -67,7 +68,7 @@ class FoldedTree:
 
         def offer(lines: list[Shown]) -> None:
             for line in lines:
-                if not line.folded and line.position in self.calls.tree.children and line.depth < self.deepest:
+                if not line.folded and self.calls.tree.has_children(line.position) and line.depth < self.deepest:
                     weight = (line.position not in self._failing, line.depth, -self.calls.tree.sizes[line.position])
                     heapq.heappush(waiting, (weight, next(serial), line))
 
@@ -94,7 +95,7 @@ class FoldedTree:
 
     def _expand(self, line: Shown) -> list[Shown]:
         """Return what is shown in a call: all of it if there is room, else at least the way to an exception."""
-        children = self.calls.tree.children[line.position]
+        children = self.calls.tree.children_of(line.position)
         chain = self._chain(line.position)
         if len(chain) > LONGEST_CHAIN:
             folded = Shown(line.depth + 1, chain[0], tuple(chain[:-1]))
@@ -108,10 +109,10 @@ class FoldedTree:
     def _chain(self, position: int) -> list[int]:
         """Return the calls of a recursion in which each makes one call, of the same function."""
         tree, functions, chain = self.calls.tree, self.calls.function_ids, []
-        inner = tree.children.get(position, [])
+        inner = tree.children_of(position)
         while len(inner) == 1 and functions[inner[0]] == functions[position]:
             chain.append(inner[0])
-            inner = tree.children.get(inner[0], [])
+            inner = tree.children_of(inner[0])
         return chain
 
     def _render(self, positions: list[int], depth: int) -> list[Shown]:
@@ -175,8 +176,7 @@ class FoldedTree:
         return odd[:SHOWN_ODD]
 
     def _mark_failing(self) -> None:
-        hows = self.calls.hows
-        for position in (each for each in range(len(hows)) if hows[each] == RAISED):
+        for position in self.calls.raised:
             while position != NOWHERE and position not in self._failing:
                 self._failing.add(position)
                 position = self.calls.tree.parents[position]

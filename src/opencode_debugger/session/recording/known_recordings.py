@@ -49,7 +49,7 @@ class KnownRecordings:
 
     async def flush(self) -> None:
         """Have written what the program still has in memory."""
-        if self._adapter.recording.folders():
+        if self.has_own:
             await self._adapter.recording.flush()
 
     def choose(self, recording: str | None, parameter: str = "recording") -> RecordingPlace:
@@ -80,6 +80,17 @@ class KnownRecordings:
             message = f"The recording {calls.folder.name} has no calls: {reason}"
             raise RelayError("RECORDING_NOT_FOUND", message)
         return calls
+
+    @property
+    def has_own(self) -> bool:
+        """Tell whether there is a recording of the session's program."""
+        return bool(self._adapter.recording.folders())
+
+    def read_ahead(self) -> None:
+        """Read the last recording of the program; if it is over, find out who called whom as well."""
+        calls = self.index(self.choose(None))
+        if calls.ending is not None:
+            _ = calls.tree
 
     @property
     def has_foreign(self) -> bool:

@@ -6,26 +6,27 @@ import gc
 import os
 from array import array
 from bisect import bisect_right
-from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..breakpoints.source_files import read_lines
+from .call_tree import CallTree, Positions, find_positions
 from .exported_file import ExportedRecording, read_sources
+from .packed_column import PackedColumn
 from .recorded_values import Recorded, error_text, pairs_of, value_text
 from .recording_file import MALFORMED, Chunk, ChunkPlace, Damaged, RecordingFolder
 
 RUNS, RETURNED, RAISED, UNSEEN = range(4)
 FINISHED = (RETURNED, RAISED)
-CHUNKS_KEPT = 32
-"""chunks whose rows stay in memory: the last ones that were asked for"""
+ROW_LENGTH = 12
+"""what there is of each call"""
 RECEIVERS = ("self", "cls")
 """arguments that every method has"""
-NOWHERE = -1
-"""the position of a call that is not there"""
 ABOUT_CALLS = ("result", "error", "duration_ms", "thread", "call")
 """names that conditions know of every call, besides its arguments"""
 LINE, LAST_LINE, NO_MORE_LINES = "L", "E", "O"
@@ -74,7 +75,7 @@ class Call(NamedTuple):
 
     @property
     def duration_ms(self) -> float | None:
-        return round((self.end - self.start) * 1000, 3) if self.how in FINISHED else None
+        return duration_ms(self.start, self.end, self.how)
 
     @property
     def result(self) -> str | None:
@@ -90,12 +91,27 @@ class Call(NamedTuple):
     @property
     def caught(self) -> list[tuple[int, Recorded]]:
         """Return the exceptions that it handled, each with the line."""
-        return [(line, error) for line, error in self.extra.get("caught", ())]
+        return caught_in(self.extra)
 
     @property
     def locals(self) -> list[tuple[str, Recorded]]:
         """Return its variables where it raised."""
         return list(pairs_of(self.extra.get("locals", ())))
+
+
+class OpenRow(NamedTuple):
+    """A call that has not ended, as it was written."""
+
+    file: str
+    row: list[Any]
+
+
+class Span(NamedTuple):
+    """Calls that were written as one chunk: the positions of the first, and after the last."""
+
+    chunk: int
+    first: int
+    end: int
 
 
 class Step(NamedTuple):
@@ -109,21 +125,6 @@ class Step(NamedTuple):
     """names and values in turn, of what the line before has changed"""
 
 
-@dataclass
-class CallTree:
-    """Who called whom, by positions in the columns."""
-
-    children: dict[int, list[int]]
-    """by caller, in the order of their beginning; those of NOWHERE are the roots"""
-    parents: list[int]
-    sizes: list[int]
-    """how many calls there are in each, itself included"""
-
-    def ancestors(self, position: int) -> Iterator[int]:
-        while (position := self.parents[position]) != NOWHERE:
-            yield position
-
-
 @dataclass(eq=False)
 class RecordedCalls:
     folder: RecordingFolder | ExportedRecording
@@ -134,15 +135,21 @@ class RecordedCalls:
     lanes: dict[int, str] = field(default_factory=dict)
     numbers: array[int] = field(default_factory=lambda: array("q"))
     """a column, as those below: an item for each call, in the order in which they ended"""
-    function_ids: array[int] = field(default_factory=lambda: array("l"))
+    function_ids: array[int] = field(default_factory=lambda: array("i"))
     callers: array[int] = field(default_factory=lambda: array("q"))
-    offsets: array[int] = field(default_factory=lambda: array("l"))
+    offsets: array[int] = field(default_factory=lambda: array("i"))
     starts: array[float] = field(default_factory=lambda: array("d"))
     ends: array[float] = field(default_factory=lambda: array("d"))
     hows: array[int] = field(default_factory=lambda: array("b"))
-    lane_ids: array[int] = field(default_factory=lambda: array("l"))
+    lane_ids: array[int] = field(default_factory=lambda: array("i"))
     lasts: array[int] = field(default_factory=lambda: array("q"))
     """numbers of their ends, 0 while they run"""
+    arguments: PackedColumn = field(default_factory=PackedColumn)
+    """a list for each call, by chunk; as all that is packed"""
+    values: PackedColumn = field(default_factory=PackedColumn)
+    """results and exceptions"""
+    extras: PackedColumn = field(default_factory=PackedColumn)
+    """what else is known of some calls, by their places in the chunk"""
     catching: list[int] = field(default_factory=list)
     """positions of calls that have handled an exception"""
     waited: dict[int, float] = field(default_factory=dict)
@@ -151,6 +158,7 @@ class RecordedCalls:
     """the number of the call of each step"""
     step_numbers: array[int] = field(default_factory=lambda: array("q"))
     """the number of each step that is a line, 0 of others"""
+    steps: PackedColumn = field(default_factory=PackedColumn)
     totals: dict[str, int] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     """source files that an exported recording brings along"""
@@ -158,14 +166,10 @@ class RecordedCalls:
     """why the rest cannot be read"""
     _places: list[ChunkPlace] = field(default_factory=list)
     _first_calls: list[int] = field(default_factory=list)
-    """the position of the first call of each chunk"""
+    """the position of the first call of each chunk; the calls that have not ended come last, as one more chunk"""
     _first_steps: list[int] = field(default_factory=list)
-    _open: dict[int, list[Any]] = field(default_factory=dict)
-    """calls that have not ended, by number; in the columns they come last"""
-    _first_open: int = 0
-    _rows: OrderedDict[int, Chunk] = field(default_factory=OrderedDict)
-    _last_rows: tuple[int, list[list[Any]]] = (0, [])
-    """the chunk of calls that was asked for last, and the position of its first"""
+    _open: dict[int, OpenRow] = field(default_factory=dict)
+    """calls that have not ended, by number"""
     _split_sources: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -175,8 +179,8 @@ class RecordedCalls:
         """Read what was written since; return whether there was something."""
         if self.damage is not None:
             return False
-        has_news = False
         self._drop_open()
+        has_news = self._forget_lost()
         try:
             for kind, found in self.folder.new_names():
                 self._take_names(kind, found)
@@ -188,10 +192,9 @@ class RecordedCalls:
             self.damage = str(error)
         except MALFORMED as error:
             self.damage = f"{self.folder.name} has rows of another shape: {error}"
-        self._first_open = len(self.numbers)
-        self._add_calls(list(self._open.values()))
+        self._add_calls([each.row for each in self._open.values()])
         if has_news:
-            for name in ("tree", "positions", "steps_by_call"):
+            for name in ("tree", "parents", "order", "positions", "raised", "steps_by_call"):
                 self.__dict__.pop(name, None)
         return has_news
 
@@ -210,48 +213,76 @@ class RecordedCalls:
             self.ending = dict(found)
 
     def _take_chunk(self, place: ChunkPlace, chunk: Chunk) -> None:
-        self._first_calls.append(len(self.numbers))
-        self._first_steps.append(len(self.step_calls))
-        self._places.append(place)
+        step_calls = array("q", [step[2] for step in chunk.steps])
+        step_numbers = array("q", [step[1] if step[0] in LINES else 0 for step in chunk.steps])
         self._add_calls(chunk.calls)
-        self.step_calls.extend(step[2] for step in chunk.steps)
-        self.step_numbers.extend(step[1] if step[0] in LINES else 0 for step in chunk.steps)
+        self._places.append(place)
+        self._first_steps.append(len(self.step_calls))
+        self.step_calls += step_calls
+        self.step_numbers += step_numbers
+        self.steps.add(chunk.steps)
         self.totals = chunk.about
         for number in self._open.keys() & {row[0] for row in chunk.calls}:
             del self._open[number]
-        self._open.update((row[0], row) for row in chunk.open_calls)
+        self._open.update((row[0], OpenRow(place.file, row)) for row in chunk.open_calls)
 
     def _add_calls(self, rows: list[list[Any]]) -> None:
-        if not rows:
-            return
+        """Add a chunk of calls to the columns: all of it, or nothing if one is not what a call is."""
+        columns = list(zip(*rows, strict=True)) or [()] * ROW_LENGTH
+        numbers, functions, callers, offsets, lanes, starts, arguments, lasts, ends, hows, values, extras = columns
+        known = (numbers, functions, callers, offsets, lanes, starts, lasts, ends, hows)
+        added = [array(column.typecode, items) for column, items in zip(self._columns, known, strict=True)]
+        found = {place: extra for place, extra in enumerate(extras) if extra}
         before = len(self.numbers)
-        numbers, functions, callers, offsets, lanes, starts, _, lasts, ends, hows, _, extras = zip(*rows, strict=True)
-        self.numbers.extend(numbers)
-        self.function_ids.extend(functions)
-        self.callers.extend(callers)
-        self.offsets.extend(offsets)
-        self.starts.extend(starts)
-        self.ends.extend(ends)
-        self.hows.extend(hows)
-        self.lane_ids.extend(lanes)
-        self.lasts.extend(lasts)
-        for position, extra in enumerate(extras, before):
-            if extra:
-                if "caught" in extra:
-                    self.catching.append(position)
-                if "waits" in extra:
-                    self.waited[position] = extra["waits"][1]
+        self.waited.update((before + place, extra["waits"][1]) for place, extra in found.items() if "waits" in extra)
+        self.catching += (before + place for place, extra in found.items() if "caught" in extra)
+        for column, items in zip(self._columns, added, strict=True):
+            column.extend(items)
+        self.arguments.add(arguments)
+        self.values.add(values)
+        self.extras.add(found)
+        self._first_calls.append(before)
+
+    @property
+    def _columns(self) -> tuple[array[Any], ...]:
+        return (
+            self.numbers, self.function_ids, self.callers, self.offsets, self.lane_ids, self.starts, self.lasts,
+            self.ends, self.hows,
+        )
 
     def _drop_open(self) -> None:
         """Take calls that were open out of the columns: they are told of again, or have ended."""
-        end = self._first_open
-        for column in (
-            self.numbers, self.function_ids, self.callers, self.offsets, self.starts, self.ends, self.hows,
-            self.lane_ids, self.lasts,
-        ):
-            del column[end:]
-        self.catching = [position for position in self.catching if position < end]
-        self.waited = {position: seconds for position, seconds in self.waited.items() if position < end}
+        if len(self._first_calls) == len(self._places):
+            return  # nothing was read so far
+        self._keep_calls(slice(0, self._first_calls.pop()))
+        for packed in (self.arguments, self.values, self.extras):
+            packed.drop_last()
+
+    def _forget_lost(self) -> bool:
+        """Forget what was in files that have fallen out; return whether there are such."""
+        lost = self.folder.take_lost()
+        count = sum(place.file in lost for place in self._places)
+        if not count:
+            return False
+        first_call = self._first_calls[count] if count < len(self._places) else len(self.numbers)
+        first_step = self._first_steps[count] if count < len(self._places) else len(self.step_calls)
+        self._keep_calls(slice(first_call, None))
+        del self.step_calls[:first_step], self.step_numbers[:first_step], self._places[:count]
+        self._first_calls = [first - first_call for first in self._first_calls[count:]]
+        self._first_steps = [first - first_step for first in self._first_steps[count:]]
+        for packed in (self.arguments, self.values, self.extras, self.steps):
+            packed.drop_first(count)
+        self._open = {number: each for number, each in self._open.items() if each.file not in lost}
+        return True
+
+    def _keep_calls(self, kept: slice) -> None:
+        """Leave nothing but a part of the columns: their beginning, or their end."""
+        first, end, _ = kept.indices(len(self.numbers))
+        for column in self._columns:
+            del column[end:], column[:first]
+        self.catching = [position - first for position in self.catching if first <= position < end]
+        self.waited = {
+            position - first: seconds for position, seconds in self.waited.items() if first <= position < end}
 
     # Times, on the clock of the recording.
 
@@ -272,57 +303,71 @@ class RecordedCalls:
     # Calls by position and number.
 
     @cached_property
-    def positions(self) -> dict[int, int]:
+    def positions(self) -> Positions:
         """Positions by number."""
-        return dict(zip(self.numbers, range(len(self.numbers)), strict=True))
+        return find_positions(self.numbers)
+
+    @cached_property
+    def order(self) -> array[int]:
+        """All positions, in the order in which the calls began."""
+        return self.positions.in_order()
+
+    @cached_property
+    def parents(self) -> array[int]:
+        """The position of each call's caller, or NOWHERE."""
+        return self.positions.all_of(self.callers)
+
+    @cached_property
+    def tree(self) -> CallTree:
+        return CallTree.of(self.parents, self.order)
+
+    @cached_property
+    def raised(self) -> list[int]:
+        """Positions of calls that an exception has left."""
+        return [position for position, how in enumerate(self.hows) if how == RAISED]
 
     def find_call(self, number: int) -> Call | None:
         position = self.positions.get(number)
         return None if position is None else self.call_at(position)
 
-    def call_at(self, position: int) -> Call:
-        """Return a call; its row is read again."""
-        return self.make_call(self.row_at(position))
+    def function_at(self, position: int) -> Function:
+        """Return the function that a call is of."""
+        id = self.function_ids[position]
+        return self.functions.get(id) or Function(id, "?", "?", 0, (), (), False)
 
-    def row_at(self, position: int) -> list[Any]:
-        """Return a call as it was written."""
-        if position >= self._first_open:
-            return self._open[self.numbers[position]]
-        first, rows = self._last_rows
-        if not 0 <= position - first < len(rows):
-            chunk = bisect_right(self._first_calls, position) - 1
-            first, rows = self._last_rows = self._first_calls[chunk], self._chunk(chunk).calls
-        return rows[position - first]
+    def call_at(self, position: int) -> Call:
+        return Call(
+            self.numbers[position], self.function_at(position), self.callers[position], self.offsets[position],
+            self.lane_ids[position], self.starts[position], tuple(self.arguments_at(position)), self.lasts[position],
+            self.ends[position], self.hows[position], self.value_at(position), self.extra_at(position),
+        )
 
     def calls_at(self, positions: Iterable[int]) -> Iterator[Call]:
         return map(self.call_at, positions)
 
-    def rows_of(self, ids: set[int]) -> Iterator[tuple[int, list[Any]]]:
-        """Return every call of functions as it was written, with its position, in the order in which they ended."""
-        for index, first in enumerate(self._first_calls):
-            end = self._first_calls[index + 1] if index + 1 < len(self._first_calls) else self._first_open
-            if ids.isdisjoint(self.function_ids[first:end]):
-                continue
-            for position, row in enumerate(self._chunk(index).calls, first):
-                if row[1] in ids:
-                    yield position, row
-        for position, row in enumerate(self._open.values(), self._first_open):
-            if row[1] in ids:
-                yield position, row
+    def arguments_at(self, position: int) -> Sequence[Recorded]:
+        chunk = bisect_right(self._first_calls, position) - 1
+        return self.arguments.at(chunk)[position - self._first_calls[chunk]]  # type: ignore[no-any-return]
 
-    def make_call(self, row: list[Any]) -> Call:
-        number, function, caller, offset, lane, start, arguments, last, end, how, value, extra = row
-        known = self.functions.get(function) or Function(function, "?", "?", 0, (), (), False)
-        return Call(number, known, caller, offset, lane, start, tuple(arguments), last, end, how, value, extra or {})
+    def value_at(self, position: int) -> Recorded:
+        chunk = bisect_right(self._first_calls, position) - 1
+        return self.values.at(chunk)[position - self._first_calls[chunk]]
 
-    def _chunk(self, index: int) -> Chunk:
-        if index in self._rows:
-            self._rows.move_to_end(index)
-            return self._rows[index]
-        chunk = self._rows[index] = self.folder.read_chunk(self._places[index])
-        if len(self._rows) > CHUNKS_KEPT:
-            self._rows.popitem(last=False)
-        return chunk
+    def extra_at(self, position: int) -> dict[str, Any]:
+        chunk = bisect_right(self._first_calls, position) - 1
+        return self.extras.at(chunk).get(position - self._first_calls[chunk]) or {}
+
+    def column_between(self, column: PackedColumn, first: int, end: int) -> Iterator[Any]:
+        """Return what a packed column has of the calls from one position up to another."""
+        spans = (span for span in self.spans() if span.first < end and span.end > first)
+        return chain.from_iterable(
+            column.at(span.chunk)[max(0, first - span.first) : end - span.first] for span in spans)
+
+    def spans(self, ids: set[int] | None = None) -> Iterator[Span]:
+        """Return each chunk of calls, in the order in which they ended; only those with calls of some functions."""
+        for chunk, (first, end) in enumerate(zip(self._first_calls, [*self._first_calls[1:], len(self)], strict=True)):
+            if first < end and (ids is None or not ids.isdisjoint(self.function_ids[first:end])):
+                yield Span(chunk, first, end)
 
     def call_line(self, call: Call) -> int | None:
         """Return the line of the caller from which it was made."""
@@ -343,7 +388,7 @@ class RecordedCalls:
 
     def step_at(self, position: int) -> Step:
         chunk = bisect_right(self._first_steps, position) - 1
-        return Step(*self._chunk(chunk).steps[position - self._first_steps[chunk]])
+        return Step(*self.steps.at(chunk)[position - self._first_steps[chunk]])
 
     def steps_of(self, number: int) -> list[Step]:
         """Return the lines that a call took, in order."""
@@ -352,14 +397,14 @@ class RecordedCalls:
 
     def all_steps(self) -> Iterator[Step]:
         """Return the lines that every call took, as they were written."""
-        for index in range(len(self._places)):
-            yield from (Step(*step) for step in self._chunk(index).steps if step[0] in (LINE, LAST_LINE))
+        for chunk in range(len(self._places)):
+            yield from (Step(*step) for step in self.steps.at(chunk) if step[0] in (LINE, LAST_LINE))
 
     def chunks(self) -> Iterator[Chunk]:
         """Return all that happened, as it was written; the calls that have not ended come last, once."""
-        for index in range(len(self._places)):
-            yield self._chunk(index)._replace(open_calls=[])
-        yield Chunk([], [], list(self._open.values()), self.totals)
+        for place in self._places:
+            yield self.folder.read_chunk(place)._replace(open_calls=[])
+        yield Chunk([], [], [each.row for each in self._open.values()], self.totals)
 
     def source_texts(self) -> dict[str, str]:
         """Return the source files of functions whose lines were recorded, with their paths."""
@@ -377,18 +422,15 @@ class RecordedCalls:
             self._split_sources[path] = self.sources.get(path, "").splitlines()
         return self._split_sources[path]
 
-    @cached_property
-    def tree(self) -> CallTree:
-        numbers, find = self.numbers, self.positions.get
-        parents = [find(caller, NOWHERE) for caller in self.callers]
-        order = sorted(range(len(numbers)), key=list(numbers).__getitem__)
-        children: defaultdict[int, list[int]] = defaultdict(list)
-        for position in order:
-            children[parents[position]].append(position)
-        sizes = [1] * (len(numbers) + 1)  # the last one is that of NOWHERE
-        for position in reversed(order):
-            sizes[parents[position]] += sizes[position]
-        return CallTree(dict(children), parents, sizes)
+
+def caught_in(extra: dict[str, Any]) -> list[tuple[int, Recorded]]:
+    """Return the exceptions that a call handled, each with the line, by what else is known of it."""
+    return [(line, error) for line, error in extra.get("caught", ())]
+
+
+def duration_ms(start: float, end: float, how: int) -> float | None:
+    """Return how long a call took, if it has ended."""
+    return round((end - start) * 1000, 3) if how in FINISHED else None
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from ...answers.recordings import ErrorGroup
 from ...answers.shape import UNSET
 from .call_rows import call_row, named_values
-from .recorded_calls import RAISED, RECEIVERS, Call, RecordedCalls
+from .call_tree import NOWHERE
+from .recorded_calls import RAISED, RECEIVERS, Call, RecordedCalls, caught_in
 from .recorded_values import EXCEPTION, Recorded
 
 MOST_LOCALS = 12
@@ -33,71 +34,69 @@ class Raised:
 def error_groups(calls: RecordedCalls) -> list[Raised]:
     """Return every exception by its place and fate: those that nothing handled first, then the rarest."""
     groups: dict[tuple[object, ...], Raised] = {}
-    for position in range(len(calls)):
-        if calls.hows[position] == RAISED and not _came_from_within(calls, position):
-            _add(groups, calls, position, _left_calls(calls, position))
+    for position in calls.raised:
+        if not _came_from_within(calls, position):
+            _add(groups, calls, _left_calls(calls, position))
     for position in calls.catching:
-        call = calls.call_at(position)
-        for line, error in call.caught:
+        for line, error in caught_in(calls.extra_at(position)):
             if not _was_raised_within(calls, position, error):
                 fate = f"caught there, at line {line}"
-                key = (call.function.id, class_name(error), line, fate)
+                key = (calls.function_ids[position], class_name(error), line, fate)
                 group = groups.setdefault(key, Raised(class_name(error), fate, True, [], line, position, position))
                 group.count, group.last = group.count + 1, position
     return sorted(groups.values(), key=lambda each: (each.was_handled, each.count, each.first))
 
 
-def _add(groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, position: int, left: list[Call]) -> None:
-    call, outermost = left[0], left[-1]
-    handler = calls.find_call(outermost.caller) if outermost.caller else None
-    fate = _fate(calls, handler, outermost)
-    line, error = call.extra.get("line"), class_name(call.value)
-    key = (call.function.id, error, line, fate)
+def _add(groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: list[int]) -> None:
+    """Add an exception that has left these calls."""
+    position, handler = left[0], calls.parents[left[-1]]
+    fate = _fate(calls, handler, left[-1])
+    line, error = calls.extra_at(position).get("line"), class_name(calls.value_at(position))
+    key = (calls.function_ids[position], error, line, fate)
     if key not in groups:
-        way = [each.function.name for each in left]
-        groups[key] = Raised(error, fate, handler is not None, way[:MOST_WAY], line, position, position)
+        way = [calls.function_at(each).name for each in left[:MOST_WAY]]
+        groups[key] = Raised(error, fate, handler != NOWHERE, way, line, position, position)
     groups[key].count += 1
     groups[key].last = position
 
 
-def _fate(calls: RecordedCalls, handler: Call | None, outermost: Call) -> str:
-    if handler is None:
+def _fate(calls: RecordedCalls, handler: int, outermost: int) -> str:
+    if handler == NOWHERE:
         return "nothing recorded handled it"
-    handled = [line for line, error in handler.caught if _is_same(error, outermost.value)]
-    line = handled[0] if handled else calls.call_line(outermost)
-    place = os.path.basename(handler.function.path) + (f":{line}" if line else "")
-    return f"caught in {handler.function.name} at {place}"
+    value = calls.value_at(outermost)
+    handled = [line for line, error in caught_in(calls.extra_at(handler)) if _is_same(error, value)]
+    function = calls.function_at(handler)
+    line = handled[0] if handled else function.line_at(calls.offsets[outermost])
+    place = os.path.basename(function.path) + (f":{line}" if line else "")
+    return f"caught in {function.name} at {place}"
 
 
-def _left_calls(calls: RecordedCalls, position: int) -> list[Call]:
+def _left_calls(calls: RecordedCalls, position: int) -> list[int]:
     """Return the calls that an exception has left, the one that raised it first."""
-    left = [calls.call_at(position)]
+    left, value = [position], calls.value_at(position)
     for above in calls.tree.ancestors(position):
-        if calls.hows[above] != RAISED:
+        if calls.hows[above] != RAISED or not _is_same(calls.value_at(above), value):
             break
-        call = calls.call_at(above)
-        if not _is_same(call.value, left[-1].value):
-            break
-        left.append(call)
+        left.append(above)
     return left
 
 
 def _came_from_within(calls: RecordedCalls, position: int) -> bool:
     """Tell whether the exception that left a call came from one that it had made."""
-    inner = [each for each in calls.tree.children.get(position, ())[-1:] if calls.hows[each] == RAISED]
-    return any(_is_same(calls.call_at(each).value, calls.call_at(position).value) for each in inner)
+    inner = [each for each in calls.tree.children_of(position)[-1:] if calls.hows[each] == RAISED]
+    return any(_is_same(calls.value_at(each), calls.value_at(position)) for each in inner)
 
 
 def innermost_of(calls: RecordedCalls, position: int) -> Call:
     """Return the call that raised the exception that has left a call."""
     while _came_from_within(calls, position):
-        position = calls.tree.children[position][-1]
+        position = calls.tree.children_of(position)[-1]
     return calls.call_at(position)
 
 
 def _was_raised_within(calls: RecordedCalls, position: int, error: Recorded) -> bool:
-    inner = [each for each in calls.tree.children.get(position, ()) if calls.hows[each] == RAISED]
-    return any(_is_same(calls.call_at(each).value, error) for each in inner)
+    inner = [each for each in calls.tree.children_of(position) if calls.hows[each] == RAISED]
+    return any(_is_same(calls.value_at(each), error) for each in inner)
 
 
 def _is_same(error: Recorded, other: Recorded) -> bool:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from operator import itemgetter
 from typing import Any, TypeVar
 
 import msgspec
 
 from ...answers import recordings as answers
 from ...answers.shape import Answer
-from ...errors import RelayError, invalid_parameter
+from ...errors import RelayError
 from ...text.recording_lines import (
     call_words,
     change_line,
@@ -30,19 +30,20 @@ from ...text.view import View
 from ...wording import counted
 from .call_life import CallLifeLines
 from .call_rows import call_row, named_values
+from .call_selection import ORDERS, check_names, matching_positions, outermost, siblings, sorted_positions
 from .call_spans import SpanChart
 from .difference_rows import comparison_answer
 from .folded_tree import FoldedTree
 from .known_recordings import KnownRecordings, RecordingPlace
-from .recorded_calls import ABOUT_CALLS, NOWHERE, RAISED, RECEIVERS, Call, Function, RecordedCalls, no_collection
+from .recorded_calls import RECEIVERS, Call, Function, RecordedCalls, no_collection
 from .recorded_errors import error_groups, group_row
-from .recorded_values import Recorded, error_text, value_text
 from .recording_difference import RunComparison
 from .recording_export import WRITERS, ExportFolder
 from .recording_file import MALFORMED, Damaged
 from .time_spent import milliseconds, slow_row, time_by_function
-from .value_filter import RecordedExpression, read_condition
+from .value_filter import read_condition
 from .value_origin import (
+    Seen,
     Wanted,
     change_row,
     changes_in_order,
@@ -66,6 +67,7 @@ class RecordedRun:
     """as which texts are measured that a budget is for"""
     _exports: ExportFolder
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _reading_ahead: asyncio.Task[None] | None = None
 
     async def trace(
         self, recording: str | None = None, call: int | None = None, function: str | None = None,
@@ -84,9 +86,9 @@ class RecordedRun:
             elif function is not None:
                 roots = outermost(calls, {each.id for each in find_functions(calls, function)})
             else:
-                roots = calls.tree.children.get(NOWHERE, [])
+                roots = calls.tree.roots
             if thread is not None:
-                roots = [each for each in roots if thread in calls.lane_name(calls.call_at(each).lane)]
+                roots = [each for each in roots if thread in calls.lane_name(calls.lane_ids[each])]
             rows = FoldedTree(calls, self._view, budget, depth).rows(roots)
             return answers.CallTrace(**_facts(calls), rows=rows)
 
@@ -105,7 +107,7 @@ class RecordedRun:
                 check_names(condition, functions, where or "")
             ids = {each.id for each in functions}
             found = matching_positions(calls, ids, condition) if condition else sorted_positions(calls, ids)
-            page = ORDERS[order](calls, found)[offset : offset + limit]
+            page = ORDERS[order](calls, found, offset + limit)[offset:]
             rows = _within(budget, (call_row(calls, each) for each in calls.calls_at(page)),
                 lambda row: len(call_words(row, self._view)) + 1)
             return answers.CallTable(
@@ -122,8 +124,8 @@ class RecordedRun:
         """Return each value that what has a name was given, or came to have."""
 
         def answer(calls: RecordedCalls) -> answers.ValueHistory:
-            found = [each for each in changes_in_order(calls, name.strip()) if each.call in calls.positions]
-            rows = _within(budget, (change_row(calls, each) for each in found[offset : offset + limit]),
+            found = [each for each in changes_in_order(calls, name.strip()) if each[2] in calls.positions]
+            rows = _within(budget, (change_row(calls, Seen(*each)) for each in found[offset : offset + limit]),
                 lambda row: len(change_line(row, self._view)) + 1)
             notes = () if found else (f"{name[:100]} is no name in the recording",)
             return answers.ValueHistory(
@@ -184,7 +186,7 @@ class RecordedRun:
             call = find_call(calls, call_id)
             lines = CallLifeLines(calls, call).rows()
             shown = _within(budget, lines, lambda row: len(life_line(row, self._view)) + 1)
-            made = [] if lines else calls.tree.children.get(calls.positions[call.number], [])
+            made = [] if lines else calls.tree.children_of(calls.positions[call.number])
             rows = _within(budget, (call_row(calls, each) for each in calls.calls_at(made)),
                 lambda row: len(call_words(row, self._view)) + 1)
             return answers.CallLife(
@@ -257,6 +259,17 @@ class RecordedRun:
             return answers.ExportedRecording(**_facts(calls), path=path, bytes=os.path.getsize(path))
 
         return await self.ask(recording, answer)
+
+    def read_ahead(self) -> None:
+        """Begin to read what the program has written, so that the next question finds it read."""
+        is_reading = self._reading_ahead is not None and not self._reading_ahead.done()
+        if not is_reading and not self._turn.locked() and self._recordings.has_own:
+            self._reading_ahead = asyncio.get_running_loop().create_task(self._read_ahead())
+
+    async def _read_ahead(self) -> None:
+        async with self._turn:
+            with contextlib.suppress(RelayError):  # whoever asks is told
+                await asyncio.to_thread(self._carefully, self._recordings.read_ahead)
 
     async def ask(self, recording: str | None, answer: Callable[[RecordedCalls], T]) -> T:
         """Return the answer to a question; it is looked for aside, for a large recording takes a second."""
@@ -335,97 +348,6 @@ def _not_called(name: str, wanted: str, known: list[Function]) -> RelayError:
     said = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(each for each, _ in some)}"
     message = f"No call of {name[:100]!r} was recorded"
     return RelayError("CALL_NOT_FOUND", message, function=name[:200], suggestion=said)
-
-
-def sorted_positions(calls: RecordedCalls, ids: set[int]) -> list[int]:
-    """Return the calls of functions in the order in which they began."""
-    found = [position for position, id in enumerate(calls.function_ids) if id in ids]
-    return sorted(found, key=calls.numbers.__getitem__)
-
-
-def outermost(calls: RecordedCalls, ids: set[int]) -> list[int]:
-    """Return the calls of functions that are not within another of these."""
-    functions, tree = calls.function_ids, calls.tree
-
-    def is_within(position: int) -> bool:
-        return any(functions[above] in ids for above in tree.ancestors(position))
-
-    beginning = [each for each in sorted_positions(calls, ids) if functions[tree.parents[each]] not in ids
-                 or tree.parents[each] == NOWHERE]
-    return [each for each in beginning if not is_within(each)]
-
-
-def siblings(calls: RecordedCalls, first: Call, last: int, ids: set[int] | None) -> list[int]:
-    """Return the calls from one to another that the same call has made; only those of some functions, if told."""
-    made = calls.tree.children[calls.tree.parents[calls.positions[first.number]]]
-    return [
-        each for each in made
-        if first.number <= calls.numbers[each] <= last and (ids is None or calls.function_ids[each] in ids)
-    ]
-
-
-def matching_positions(calls: RecordedCalls, ids: set[int], condition: RecordedExpression) -> list[int]:
-    """Return the calls of functions that fulfil a condition, in the order in which they began."""
-    getters = {id: _value_getters(calls, calls.functions[id], condition.names) for id in ids}
-    found = [
-        position for position, row in calls.rows_of(ids)
-        if condition.holds({name: get(row) for name, get in getters[row[1]]})
-    ]
-    return sorted(found, key=calls.numbers.__getitem__)
-
-
-Getter = Callable[[list[Any]], Recorded]
-
-
-def _value_getters(calls: RecordedCalls, function: Function, names: set[str]) -> list[tuple[str, Getter]]:
-    """Return how to find what a condition asks for in the row of a call: arguments go before facts of the same name."""
-    places = {name: place for place, name in enumerate(function.arguments)}
-    facts: dict[str, Getter] = {
-        "call": itemgetter(0), "result": lambda row: None if row[9] == RAISED else row[10],
-        "error": lambda row: error_text(row[10]) if row[9] == RAISED else None,
-        "duration_ms": lambda row: calls.make_call(row).duration_ms, "thread": lambda row: calls.lane_name(row[4]),
-    }
-    arguments = [(name, _argument_getter(place)) for name, place in places.items() if name in names]
-    return arguments + [(name, get) for name, get in facts.items() if name in names and name not in places]
-
-
-def _argument_getter(place: int) -> Getter:
-    return lambda row: row[6][place] if place < len(row[6]) else None
-
-
-def check_names(condition: RecordedExpression, functions: list[Function], where: str) -> None:
-    known = {*ABOUT_CALLS, *(name for each in functions for name in each.arguments)}
-    if unknown := sorted(condition.names - known):
-        message = f"The condition asks for {', '.join(unknown)}, which no call has"
-        raise invalid_parameter("where", where, message, f"It can ask for {', '.join(sorted(known))}")
-
-
-def _by_time(calls: RecordedCalls, found: list[int]) -> list[int]:
-    return found
-
-
-def _by_duration(calls: RecordedCalls, found: list[int]) -> list[int]:
-    return sorted(found, key=lambda each: calls.starts[each] - calls.ends[each])
-
-
-def _outliers_first(calls: RecordedCalls, found: list[int]) -> list[int]:
-    """Return calls whose outcome hardly any other has first, exceptions before all."""
-    wanted = set(found)
-    ids = {calls.function_ids[each] for each in found}
-    texts = {position: _outcome_key(row) for position, row in calls.rows_of(ids) if position in wanted}
-    counts = Counter(texts.values())
-    return sorted(found, key=lambda each: (calls.hows[each] != RAISED, counts[texts[each]]))
-
-
-def _outcome_key(row: list[Any]) -> tuple[Any, ...]:
-    """Return what two calls have in common that ended alike."""
-    value = row[10]
-    return (row[9], value_text(value)) if isinstance(value, tuple) else (row[9], type(value), value)
-
-
-ORDERS: dict[str, Callable[[RecordedCalls, list[int]], list[int]]] = {
-    "time": _by_time, "slowest": _by_duration, "outliers": _outliers_first,
-}
 
 
 def _within(budget: int, rows: Iterable[Row], size: Callable[[Row], int]) -> list[Row]:

@@ -106,7 +106,13 @@ def holds_value(value: Recorded, wanted: Recorded, depth: int = 0) -> bool:
     if depth > DEEPEST or not isinstance(value, tuple) or len(value) < 3:
         return False
     inner = value[3] if value[0] == OBJECT and len(value) > 3 else value[2]
-    return isinstance(inner, (tuple, list)) and any(holds_value(item, wanted, depth + 1) for item in inner)
+    if not isinstance(inner, (tuple, list)):
+        return False
+    kind = type(wanted)
+    for item in inner:  # written out: it is asked of every value of a recording
+        if (type(item) is kind and item == wanted) or (type(item) is tuple and holds_value(item, wanted, depth + 1)):
+            return True
+    return False
 
 
 def _with_rest(shown: list[str], length: Any) -> str:

@@ -6,22 +6,25 @@ matched in their turn. Values are the same if their texts are: addresses and ide
 from __future__ import annotations
 
 import os
-import re
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from .recorded_calls import LINE, NOWHERE, Function, RecordedCalls, Step
-from .recorded_values import Recorded, error_text, pairs_of, value_text
+from .call_tree import NOWHERE
+from .common_parts import CommonPart, DifferingCalls, caught_errors, differing_calls, find_common_part
+from .recorded_calls import LINE, Function, RecordedCalls, Step
+from .recorded_values import pairs_of
+from .same_values import are_same, comparable_text, differing_pairs, is_same
 
 ARGUMENTS, OUTCOME, CHANGES, ONLY_A, ONLY_B = "arguments", "outcome", "line", "only_a", "only_b"
 """kinds of differences"""
 MOST_MATCHED = 300_000
 """pairs of calls in two lists among which those that fit best are looked for; in longer lists only at the beginnings"""
-ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}")
 
 Pair = tuple[int | None, int | None]
 """positions of matched calls; None where the other side has none"""
@@ -78,15 +81,20 @@ class RunSide:
     def __post_init__(self) -> None:
         self.with_lines = {id for id, each in self.calls.functions.items() if each.has_lines}
 
+    @cached_property
+    def keys_in_turn(self) -> array[int]:
+        """The keys of all calls."""
+        return array("i", [self.keys.get(id, NOWHERE) for id in self.calls.function_ids])
+
     def key_at(self, position: int) -> int:
         return self.keys.get(self.calls.function_ids[position], NOWHERE)
 
     def children(self, position: int) -> list[int]:
-        return self.calls.tree.children.get(position, [])
+        return self.calls.tree.children_of(position)
 
     def call_key(self, position: int) -> tuple[Any, ...]:
         """Return what a call has in common with one of the other run that is the same."""
-        return (self.key_at(position), *map(comparable_text, self.calls.row_at(position)[6]))
+        return (self.key_at(position), *map(comparable_text, self.calls.arguments_at(position)))
 
     def taken_lines(self, position: int) -> list[TakenLine]:
         """Return the lines that a call took, with what each changed."""
@@ -111,6 +119,8 @@ class RunComparison:
     matched: int = 0
     """pairs of calls that were compared"""
     _at: float = 0.0
+    _common: CommonPart | None = None
+    """where both do the same, and what is to be compared yet"""
 
     @classmethod
     def of(cls, a: RecordedCalls, b: RecordedCalls) -> RunComparison:
@@ -138,6 +148,10 @@ class RunComparison:
         waiting += ((ARGUMENTS, a, b, None) for a, b in reversed(pairs))
         while waiting:
             kind, a, b, line = waiting.pop()
+            if kind == ARGUMENTS and a is not None and b is not None and (part := self._find_common_part(a, b)):
+                self._wait_with(part)
+                continue
+            self._compare_common()
             if a is None or b is None:
                 self._note_single(a, b)
             elif kind == OUTCOME:
@@ -146,11 +160,12 @@ class RunComparison:
                 self._note(Difference(self._at, CHANGES, a, b, line=line))
             else:
                 self._compare_arguments(a, b)
-                if a in self.a.calls.tree.children or b in self.b.calls.tree.children or self._has_lines(a, b):
+                if self.a.calls.tree.has_children(a) or self.b.calls.tree.has_children(b) or self._has_lines(a, b):
                     waiting.append((OUTCOME, a, b, None))
                     waiting += reversed(list(self._inside(a, b)))
                 else:
                     self._compare_outcomes(a, b)
+        self._compare_common()
 
     def _inside(self, a: int, b: int) -> Iterator[tuple[str, int | None, int | None, LineDifference | None]]:
         """Return the calls inside of two, matched, and where among them the lines begin to differ."""
@@ -167,17 +182,68 @@ class RunComparison:
     def _compare_arguments(self, a: int, b: int) -> None:
         self.matched += 1
         self._at = self.a.calls.numbers[a]
-        if not _have_same_arguments(self.a.calls.row_at(a), self.b.calls.row_at(b)):
+        if not self._have_same_arguments(a, b):
             self._note(Difference(self._at, ARGUMENTS, a, b))
 
     def _compare_outcomes(self, a: int, b: int) -> None:
-        row_a, row_b = self.a.calls.row_at(a), self.b.calls.row_at(b)
-        self._at = max(self._at, row_a[7])
-        is_parting = row_a[9] != row_b[9]
-        extra = row_a[11] or row_b[11]
-        if is_parting or not is_same(row_a[10], row_b[10]) or (extra and _caught(row_a) != _caught(row_b)):
-            alike = _have_same_arguments(row_a, row_b)
-            self._note(Difference(self._at, OUTCOME, a, b, is_parting, has_same_arguments=alike))
+        calls_a, calls_b = self.a.calls, self.b.calls
+        self._at = max(self._at, calls_a.lasts[a])
+        if calls_a.hows[a] != calls_b.hows[b] or not is_same(calls_a.value_at(a), calls_b.value_at(b)) or (
+                caught_errors(calls_a, a) != caught_errors(calls_b, b)):
+            self._note_outcome(self._at, a, b, self._have_same_arguments(a, b))
+
+    def _note_outcome(self, at: float, a: int, b: int, has_same_arguments: bool) -> None:
+        is_parting = self.a.calls.hows[a] != self.b.calls.hows[b]
+        self._note(Difference(at, OUTCOME, a, b, is_parting, has_same_arguments=has_same_arguments))
+
+    def _have_same_arguments(self, a: int, b: int) -> bool:
+        return are_same(self.a.calls.arguments_at(a), self.b.calls.arguments_at(b))
+
+    # Where both do the same, calls are compared all at once.
+
+    def _find_common_part(self, a: int, b: int) -> CommonPart | None:
+        part = find_common_part(self.a.calls, self.b.calls, self.a.keys_in_turn, self.b.keys_in_turn, a, b)
+        return part if part and not self._has_lines_in(part) else None
+
+    def _has_lines_in(self, part: CommonPart) -> bool:
+        """Tell whether the lines of calls in it were recorded in both runs: these are compared one by one."""
+        with_lines = self.a.with_lines if self.b.with_lines else set()
+        return bool(with_lines) and not with_lines.isdisjoint(self.a.calls.function_ids[part.a : part.a + part.length])
+
+    def _wait_with(self, part: CommonPart) -> None:
+        """Compare a part later, with those that come right after it."""
+        joined = self._common.joined(part) if self._common else part
+        if joined is None:
+            self._compare_common()
+        self._common = joined or part
+
+    def _compare_common(self) -> None:
+        """Compare what waits, and note differences in the order in which the first run has them."""
+        part, self._common = self._common, None
+        if part is None:
+            return
+        found: list[tuple[int, bool, DifferingCalls]] = []
+        for each in differing_calls(self.a.calls, self.b.calls, part):
+            if not each.has_same_arguments:
+                found.append((self.a.calls.numbers[each.a], False, each))
+            if not each.has_same_outcome:
+                found.append((self._end_of(each.a), True, each))
+        for at, is_outcome, each in sorted(found):
+            if is_outcome:
+                self._note_outcome(at, each.a, each.b, each.has_same_arguments)
+            else:
+                self._note(Difference(at, ARGUMENTS, each.a, each.b))
+        self.matched += part.length
+        self._at = self._end_of(part.a + part.length - 1)
+
+    def _end_of(self, a: int) -> int:
+        """Return when a call and all that it called last had ended, as the first run counts."""
+        calls = self.a.calls
+        last = calls.lasts[a]
+        while calls.tree.has_children(a):
+            a = calls.tree.children_of(a)[-1]
+            last = max(last, calls.lasts[a])
+        return max(last, calls.numbers[a])
 
     def _line_difference(self, a: int, b: int) -> tuple[int, LineDifference] | None:
         """Return the first line after which two calls differ, with its number in the first run."""
@@ -270,7 +336,7 @@ def _sides(a: RecordedCalls, b: RecordedCalls) -> tuple[RunSide, RunSide]:
 def _roots_by_lane(side: RunSide) -> dict[str, list[int]]:
     lanes: dict[str, list[int]] = {}
     for position in side.children(NOWHERE):
-        lanes.setdefault(side.calls.lane_name(side.calls.row_at(position)[4]), []).append(position)
+        lanes.setdefault(side.calls.lane_name(side.calls.lane_ids[position]), []).append(position)
     return lanes
 
 
@@ -281,41 +347,5 @@ def functions_of_one(side: RunSide, other: RunSide) -> list[tuple[Function, int]
     return [(side.calls.functions[id], count) for id, count in counts if side.keys.get(id, NOWHERE) not in called]
 
 
-def is_same(value: Recorded, other: Recorded) -> bool:
-    """Tell whether two values are the same as far as they were kept, whichever objects they are."""
-    if type(value) is type(other) and not isinstance(value, tuple) and value == other:
-        return True
-    return comparable_text(value) == comparable_text(other)
-
-
-def comparable_text(value: Recorded) -> str:
-    text = value_text(value)
-    return ADDRESS.sub("0x…", text) if "0x" in text else text
-
-
-def differing_pairs(
-    a: Iterable[tuple[str, str]], b: Iterable[tuple[str, str]]
-) -> list[tuple[str, str | None, str | None]]:
-    """Return names with the values of both sides, where these differ."""
-    one, other = dict(a), dict(b)
-    return [
-        (name, one.get(name), other.get(name)) for name in {**one, **other}
-        if ADDRESS.sub("0x…", str(one.get(name))) != ADDRESS.sub("0x…", str(other.get(name)))
-    ]
-
-
-def _have_same_arguments(row: Sequence[Any], other: Sequence[Any]) -> bool:
-    given, others = row[6], other[6]
-    if given == others and tuple not in (kinds := list(map(type, given))) and kinds == list(map(type, others)):
-        return True  # plain values, which most are
-    return len(given) == len(others) and all(map(is_same, given, others))
-
-
 def _change_texts(step: Step | None) -> list[tuple[str, str]]:
     return [(str(name), comparable_text(value)) for name, value in pairs_of(step.changes)] if step else []
-
-
-def _caught(row: Sequence[Any]) -> list[str]:
-    """Return the exceptions that a call has handled."""
-    return [error_text(error) for _, error in (row[11] or {}).get("caught", ())]
-

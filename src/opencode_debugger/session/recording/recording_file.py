@@ -64,8 +64,18 @@ class RecordingFolder:
             return []  # the session of another recording has gone
 
     def has_lost(self) -> bool:
-        """Tell whether a file that was read is gone: what is known of it cannot be looked at again."""
-        return not set(self._offsets) <= {*self.segments(), NAMES}
+        """Tell whether what was read is not there any more, beside the oldest segments."""
+        known, there = sorted(self._offsets.keys() - {NAMES}), set(self.segments())
+        oldest_left = next((index for index, name in enumerate(known) if name in there), len(known))
+        is_gone = NAMES in self._offsets and not os.path.exists(os.path.join(self.path, NAMES))
+        return is_gone or not there.issuperset(known[oldest_left:])
+
+    def take_lost(self) -> set[str]:
+        """Return the segments that were read and have fallen out since, once."""
+        lost = self._offsets.keys() - {*self.segments(), NAMES}
+        for name in lost:
+            del self._offsets[name]
+        return lost
 
     def new_names(self) -> Iterator[tuple[str, Any]]:
         """Return what is new in the file of names: the kind of each chunk, and what it has."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from array import array
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from ...answers.recordings import SlowFunction, SlowLine
-from .recorded_calls import NOWHERE, RecordedCalls
+from .call_tree import NOWHERE
+from .recorded_calls import RecordedCalls
 
 MOST_LINES = 3
 
@@ -29,18 +31,14 @@ def time_by_function(calls: RecordedCalls) -> dict[int, TimeSpent]:
     """Return the time of each function, by its id; calls that had not ended are counted until the last that did."""
     spent: defaultdict[int, TimeSpent] = defaultdict(TimeSpent)
     times: defaultdict[tuple[int, int, int], float] = defaultdict(float)
-    counts: defaultdict[tuple[int, int, int], int] = defaultdict(int)
-    slowest: dict[int, float] = defaultdict(lambda: -1.0)
-    functions, parents = calls.function_ids, calls.tree.parents
-    callers = [functions[parent] if parent != NOWHERE else NOWHERE for parent in parents]
+    functions = calls.function_ids
+    callers = [functions[parent] if parent != NOWHERE else NOWHERE for parent in calls.parents]
     durations = _durations(calls)
-    for position, (caller, offset, function) in enumerate(zip(callers, calls.offsets, functions, strict=True)):
-        took, edge = durations[position], (caller, offset, function)
+    for edge, took in zip(zip(callers, calls.offsets, functions, strict=True), durations, strict=True):
         times[edge] += took
-        counts[edge] += 1
-        if took > slowest[function]:
-            slowest[function] = spent[function].slowest = took
-            spent[function].slowest_at = position
+    counts = Counter(zip(callers, calls.offsets, functions, strict=True))
+    for function, (took, position) in _slowest_calls(functions, durations).items():
+        spent[function].slowest, spent[function].slowest_at = took, position
     for (caller, offset, function), took in times.items():
         count = counts[caller, offset, function]
         spent[function].count += count
@@ -53,6 +51,17 @@ def time_by_function(calls: RecordedCalls) -> dict[int, TimeSpent]:
     for position, seconds in calls.waited.items():
         spent[functions[position]].waited += seconds
     return spent
+
+
+def _slowest_calls(functions: array[int], durations: list[float]) -> dict[int, tuple[float, int]]:
+    """Return how long the slowest call of each function took, and its position."""
+    slowest = dict.fromkeys(functions, (-1.0, 0))
+    most = dict.fromkeys(functions, -1.0)
+    for position, (function, took) in enumerate(zip(functions, durations, strict=True)):
+        if took > most[function]:
+            most[function] = took
+            slowest[function] = (took, position)
+    return slowest
 
 
 def _durations(calls: RecordedCalls) -> list[float]:
@@ -77,7 +86,7 @@ def _count_recursion_once(
 
 def _recursive_functions(calls: RecordedCalls) -> set[int]:
     """Return the functions that may have called themselves, directly or through others."""
-    functions, parents = calls.function_ids, calls.tree.parents
+    functions, parents = calls.function_ids, calls.parents
     edges: defaultdict[int, set[int]] = defaultdict(set)
     pairs = {(functions[parent], function) for function, parent in zip(functions, parents, strict=True) if parent >= 0}
     for caller, function in pairs:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from ...errors import invalid_parameter
@@ -26,11 +28,15 @@ ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
 }
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "len": length_of, "abs": lambda value: abs(_number(value)), "str": lambda value: str(_plain(value)),
+    "len": length_of, "abs": lambda value: abs(_number(value)), "str": lambda value: str(comparable_value(value)),
 }
 
 Names = Mapping[str, Recorded]
-Evaluate = Callable[[Names], Any]
+Source = Any
+"""what values are found in: names, or whatever else the expression was bound to"""
+Evaluate = Callable[[Source], Any]
+Find = Callable[[str], Evaluate]
+"""Returns how the value of a name is found."""
 
 
 class Choices(list[Any]):
@@ -58,10 +64,15 @@ class RecordedExpression:
         try:
             if len(text) > LONGEST:
                 raise ValueError(f"it is longer than {LONGEST} characters")
-            self._evaluate = self._read(ast.parse(text.strip(), mode="eval").body)
+            self._node = ast.parse(text.strip(), mode="eval").body
+            self._evaluate = self._read(self._node, self._find_by_name)
         except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deeply"
             raise Unreadable(reason) from None
+
+    def _find_by_name(self, name: str) -> Evaluate:
+        self.names.add(name)
+        return itemgetter(name)
 
     def value(self, names: Names) -> Recorded:
         """Return its value; raise one of UNANSWERABLE if what it asks for was not kept."""
@@ -72,65 +83,82 @@ class RecordedExpression:
         """Tell whether it is true; what cannot be compared is not."""
         return _is_true(self._evaluate, names)
 
-    def _read(self, node: ast.expr) -> Evaluate:
+    def bound_to(self, find: Find) -> Callable[[Source], bool]:
+        """Return what tells whether it is true of a source of another kind, in which names are found otherwise."""
+        return partial(_is_true, self._read(self._node, find))
+
+    def _read(self, node: ast.expr, find: Find) -> Evaluate:
         match node:
             case ast.Constant(value=None | bool() | int() | float() | str() as value):
-                return lambda names: value
+                return lambda source: value
             case ast.Name(id=name):
-                self.names.add(name)
-                return lambda names: names[name]
+                return find(name)
             case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
-                parts = [self._read(item) for item in items]
-                return lambda names: Choices(_plain(part(names)) for part in parts)
+                parts = [self._read(item, find) for item in items]
+                return lambda source: Choices([comparable_value(part(source)) for part in parts])
             case ast.Attribute(value=owner, attr=name):
-                whole = self._read(owner)
-                return lambda names: part_of(whole(names), name)
+                whole = self._read(owner, find)
+                return lambda source: part_of(whole(source), name)
             case ast.Subscript(value=owner, slice=ast.Constant(value=int() | str() as key)):
-                whole = self._read(owner)
-                return lambda names: part_of(whole(names), key)
+                whole = self._read(owner, find)
+                return lambda source: part_of(whole(source), key)
             case ast.BoolOp(op=op, values=values):
-                parts = [self._read(value) for value in values]
-                combine = all if isinstance(op, ast.And) else any
-                return lambda names: combine(_is_true(part, names) for part in parts)
+                return _combine([self._read(value, find) for value in values], isinstance(op, ast.And))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                inner = self._read(operand)
-                return lambda names: not _plain(inner(names))
+                inner = self._read(operand, find)
+                return lambda source: not comparable_value(inner(source))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                inner = self._read(operand)
-                return lambda names: -_number(inner(names))
+                inner = self._read(operand, find)
+                return lambda source: -_number(inner(source))
             case ast.Compare(left=left, ops=ops, comparators=rights):
-                return self._read_comparison(left, ops, rights)
+                operands = [self._read(each, find) for each in (left, *rights)]
+                return _compare(operands, [COMPARISONS[type(op)] for op in ops], rights[-1])
             case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
-                compute, one, other = ARITHMETIC[type(op)], self._read(left), self._read(right)
-                return lambda names: compute(_number(one(names)), _number(other(names)))
+                compute, one, other = ARITHMETIC[type(op)], self._read(left, find), self._read(right, find)
+                return lambda source: compute(_number(one(source)), _number(other(source)))
             case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in FUNCTIONS:
-                function, inner = FUNCTIONS[name], self._read(argument)
-                return lambda names: function(inner(names))
+                function, inner = FUNCTIONS[name], self._read(argument, find)
+                return lambda source: function(inner(source))
         raise ValueError(
             f"{ast.unparse(node)[:60]!r} is more than names, attributes, items, constants, comparisons, and, or, not, "
             "+ - * / // %, len, abs and str")
 
-    def _read_comparison(self, left: ast.expr, ops: list[ast.cmpop], rights: list[ast.expr]) -> Evaluate:
-        operands = [self._read(each) for each in (left, *rights)]
-        compares = [COMPARISONS[type(op)] for op in ops]
 
-        def compare(names: Names) -> bool:
-            values = [_plain(operand(names)) for operand in operands]
-            return all(by(one, other) for by, one, other in zip(compares, values, values[1:], strict=False))
+def _compare(operands: list[Evaluate], compares: list[Callable[[Any, Any], Any]], last: ast.expr) -> Evaluate:
+    if len(compares) == 1 and isinstance(last, ast.Constant):  # as most conditions are, of which many calls are asked
+        by, find, constant = compares[0], operands[0], last.value
 
-        return compare
+        def compare_with_constant(source: Source) -> Any:
+            value = find(source)
+            return by(comparable_value(value) if isinstance(value, tuple) else value, constant)
+
+        return compare_with_constant
+
+    def compare(source: Source) -> bool:
+        values = [comparable_value(operand(source)) for operand in operands]
+        return all(by(one, other) for by, one, other in zip(compares, values, values[1:], strict=False))
+
+    return compare
 
 
-def _is_true(part: Evaluate, names: Names) -> bool:
+def _combine(parts: list[Evaluate], needs_all: bool) -> Evaluate:
+    """Return what tells whether all parts are true, or any."""
+
+    def combine(source: Source) -> bool:
+        for part in parts:
+            if _is_true(part, source) is not needs_all:
+                return not needs_all
+        return needs_all
+
+    return combine
+
+
+def _is_true(part: Evaluate, source: Source) -> bool:
     """Tell whether one side of `and` or `or` is true: what cannot be compared on one side leaves the other."""
     try:
-        return bool(_plain(part(names)))
+        return bool(comparable_value(part(source)))
     except UNANSWERABLE:
         return False
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, Choices) else comparable_value(value)
 
 
 def _number(value: Any) -> Any:

@@ -1,0 +1,87 @@
+"""Parts of two recorded runs in which the same functions call each other in the same order: compared as a whole.
+
+Most of two runs is such a part, so that hardly any call of a million is looked at by itself."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from operator import sub
+from typing import NamedTuple
+
+from .recorded_calls import RecordedCalls, caught_in
+from .recorded_values import error_text
+from .same_values import are_same, is_same
+
+
+class CommonPart(NamedTuple):
+    """Calls of both runs that belong together: so many from these positions on."""
+
+    a: int
+    b: int
+    length: int
+
+    def joined(self, other: CommonPart) -> CommonPart | None:
+        """Return both as one if the other one comes next in both runs."""
+        is_next = (other.a, other.b) == (self.a + self.length, self.b + self.length)
+        return self._replace(length=self.length + other.length) if is_next else None
+
+
+class DifferingCalls(NamedTuple):
+    a: int
+    b: int
+    has_same_arguments: bool
+    has_same_outcome: bool
+
+
+def find_common_part(
+    a: RecordedCalls, b: RecordedCalls, keys_a: array[int], keys_b: array[int], root_a: int, root_b: int
+) -> CommonPart | None:
+    """Return two calls and all that is in them, if both have the same; `keys` tell functions of both runs.
+
+    Calls are numbered as they begin, and positions are in the order of their ends: if both orders are the same, and
+    numbers of callers as well, then so is the tree."""
+    size = a.tree.sizes[root_a]
+    if size != b.tree.sizes[root_b]:
+        return None
+    part = CommonPart(root_a - size + 1, root_b - size + 1, size)
+    if size == 1:
+        return part
+    if part.a < 0 or part.b < 0 or keys_a[part.a : root_a] != keys_b[part.b : root_b]:
+        return None
+    parents = a.parents[part.a : root_a]
+    if min(parents) < part.a or max(parents) > root_a:
+        return None  # calls of other threads are among them, or one of theirs is elsewhere
+    shift = a.numbers[root_a] - b.numbers[root_b]
+    has_same_order = _are_shifted(a.numbers[part.a : root_a], b.numbers[part.b : root_b], shift)
+    is_same_tree = has_same_order and _are_shifted(a.callers[part.a : root_a], b.callers[part.b : root_b], shift)
+    return part if is_same_tree else None
+
+
+def _are_shifted(numbers: array[int], others: array[int], shift: int) -> bool:
+    return set(map(sub, numbers, others)) == {shift} if shift else numbers == others
+
+
+def differing_calls(a: RecordedCalls, b: RecordedCalls, part: CommonPart) -> Iterator[DifferingCalls]:
+    """Return the calls of a part whose arguments or outcomes differ."""
+    end_a, end_b = part.a + part.length, part.b + part.length
+    arguments_a, values_a = (a.column_between(each, part.a, end_a) for each in (a.arguments, a.values))
+    arguments_b, values_b = (b.column_between(each, part.b, end_b) for each in (b.arguments, b.values))
+    given = {index for index, is_alike in enumerate(map(are_same, arguments_a, arguments_b)) if not is_alike}
+    outcomes = {
+        index for index, (value, other) in enumerate(zip(values_a, values_b, strict=True))
+        if value is not other and not is_same(value, other)
+    }
+    hows_a, hows_b = a.hows[part.a : end_a], b.hows[part.b : end_b]
+    if hows_a != hows_b:
+        outcomes.update(index for index, (how, other) in enumerate(zip(hows_a, hows_b, strict=True)) if how != other)
+    catching = {each - part.a for each in a.catching} | {each - part.b for each in b.catching}
+    outcomes.update(index for index in catching if 0 <= index < part.length
+        and caught_errors(a, part.a + index) != caught_errors(b, part.b + index))
+    for index in sorted(given | outcomes):
+        yield DifferingCalls(part.a + index, part.b + index, index not in given, index not in outcomes)
+
+
+def caught_errors(calls: RecordedCalls, position: int) -> list[str]:
+    """Return the exceptions that a call has handled."""
+    return [error_text(error) for _, error in caught_in(calls.extra_at(position))]

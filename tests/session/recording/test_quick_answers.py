@@ -1,0 +1,212 @@
+"""Questions are answered by columns and whole parts of a recording: the same as call by call, and value by value."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from opencode_debugger.session.recording.call_selection import ORDERS, matching_positions, sorted_positions
+from opencode_debugger.session.recording.known_recordings import KnownRecordings, RecordingPlace
+from opencode_debugger.session.recording.recorded_calls import RAISED, RETURNED, RecordedCalls
+from opencode_debugger.session.recording.recorded_run import RecordedRun
+from opencode_debugger.session.recording.recorded_values import error_text, holds_value, pairs_of
+from opencode_debugger.session.recording.recording_difference import RunComparison
+from opencode_debugger.session.recording.recording_export import ExportFolder
+from opencode_debugger.session.recording.recording_file import Chunk, ChunkPlace
+from opencode_debugger.session.recording.value_filter import RecordedExpression
+from opencode_debugger.session.recording.value_origin import (
+    GIVEN,
+    LOCAL,
+    RETURNED_BY,
+    changes_of_name,
+    sightings_of_value,
+)
+from opencode_debugger.text.view import View
+
+ARGUMENTS = {1: ("number",), 2: ("self", "item"), 3: ("number", "rate"), 4: ()}
+PLAIN = (None, True, 1, 1.0, 0, -0.0, 0.0, "pen", "1", 70_000, float("nan"))
+CHUNK_CALLS = 7
+SEEDS = range(4)
+
+
+class MadeUpRecording:
+    """A recording as the folder of one, written by chance: files of a few chunks, of which the oldest may go."""
+
+    is_foreign = False
+    name = "made-up"
+
+    def __init__(self, seed: int, odd: tuple[int, ...] = (), plain: tuple[Any, ...] = PLAIN) -> None:
+        self._chance, self._ids, self._number = random.Random(seed), random.Random(len(odd)), 0
+        self._odd, self._plain, self._left = odd, plain, 150
+        self.ended: list[list[Any]] = []
+        root = self._begin(4, 0)
+        while self._left:
+            self._call(root[0], 0)
+        self.open = [root]
+        rows = [self.ended[first : first + CHUNK_CALLS] for first in range(0, len(self.ended), CHUNK_CALLS)]
+        self.chunks = [(ChunkPlace(f"{index // 4}.ocr", index, 1), Chunk(calls, [], self.open, {}))
+                       for index, calls in enumerate(rows)]
+        self.names: list[tuple[str, Any]] = [("F", [
+            (id, "shop.py", f"f{id}", id * 10, names, None, [(0, 100, id * 10 + 1)], False)
+            for id, names in ARGUMENTS.items()])]
+        self._read, self.lost = 0, set[str]()
+
+    def _begin(self, function: int, caller: int) -> list[Any]:
+        self._number += 1
+        given = [self._value() for _ in ARGUMENTS[function]]
+        return [self._number, function, caller, 2, 0, float(self._number), given, 0, 0.0, 0, None, None]
+
+    def _call(self, caller: int, depth: int) -> None:
+        self._left -= 1
+        call = self._begin(self._chance.choice((1, 2, 3)), caller)
+        while self._left and depth < 6 and self._chance.random() < 0.45:
+            self._call(call[0], depth + 1)
+        if len(self.ended) in self._odd:  # where this run differs from others of the same seed
+            self._number += 2
+            self.ended.append([self._number - 1, 1, call[0], 2, 0, 0.0, [5], self._number, 0.5, RETURNED, 5, None])
+            call[6] = ["odd"] * len(call[6])
+        self._number += 1
+        raised = self._chance.random() < 0.1
+        value = ("X", "ValueError", [self._value()], self._ids.random()) if raised else self._value()
+        extra = {"line": 3, "locals": ["number", self._value()]} if raised else None
+        if self._chance.random() < 0.1:
+            extra = {**(extra or {}), "caught": [[5, ("X", "KeyError", ["x"], 1)]]}
+        call[7:] = [self._number, self._number + 0.5, RAISED if raised else RETURNED, value, extra]
+        self.ended.append(call)
+
+    def _value(self, depth: int = 0) -> Any:
+        kind = self._chance.random()
+        if kind < 0.6 or depth > 1:
+            return self._chance.choice(self._plain)
+        if kind < 0.8:
+            fields = ["price", self._value(depth + 1), "name", "pen"] if depth < 1 else []
+            return ("O", "Item", self._ids.randrange(1 << 40), fields)
+        return ("L", 2, [self._value(depth + 1), self._value(depth + 1)])
+
+    # As RecordedCalls reads it.
+
+    def take_lost(self) -> set[str]:
+        lost, self.lost = self.lost, set()
+        return lost
+
+    def new_names(self) -> Iterator[tuple[str, Any]]:
+        yield from self.names if self._read == 0 else ()
+
+    def new_places(self) -> Iterator[ChunkPlace]:
+        for place, _ in self.chunks[self._read :]:
+            self._read += 1
+            yield place
+
+    def read_chunk(self, place: ChunkPlace) -> Chunk:
+        return next(chunk for known, chunk in self.chunks if known == place)
+
+
+def indexed(recording: MadeUpRecording) -> RecordedCalls:
+    calls = RecordedCalls(cast(Any, recording))
+    assert calls.read_more() and calls.damage is None
+    return calls
+
+
+def values_of(calls: RecordedCalls, position: int) -> dict[str, Any]:
+    """Return what conditions can ask of a call, one by one."""
+    call = calls.call_at(position)
+    facts = {"result": None if call.how == RAISED else call.value, "duration_ms": call.duration_ms,
+             "error": error_text(call.value) if call.how == RAISED else None, "call": call.number}
+    return {**facts, **dict(call.named_arguments)}
+
+
+@pytest.mark.parametrize("condition", [
+    "number > 0", "number == 1 or rate is None", "result is None and not error", "item.price in (1, None)",
+    "len(item) == 2", "duration_ms > 2.5", "call % 3 == 1 and number != 'pen'", "error", "0 < number + 1 <= 70001",
+])
+def test_a_condition_on_columns_is_true_of_the_same_calls(condition: str) -> None:
+    calls, wanted = indexed(MadeUpRecording(1)), RecordedExpression(condition)
+    found = matching_positions(calls, {1, 2, 3}, wanted)
+    assert found == [each for each in sorted_positions(calls, {1, 2, 3}) if wanted.holds(values_of(calls, each))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_outliers_and_slowest_calls_are_those_of_a_whole_sort(seed: int) -> None:
+    calls = indexed(MadeUpRecording(seed, plain=PLAIN[:5]))
+    found = sorted_positions(calls, {1, 2})
+    assert ORDERS["slowest"](calls, found, 5) == sorted(
+        found, key=lambda each: calls.starts[each] - calls.ends[each])[:5]
+    outcomes = {each: (calls.hows[each], repr(calls.call_at(each).result)) for each in found}
+    counts = Counter(outcomes.values())
+    ranks = [(calls.hows[each] != RAISED, counts[outcomes[each]]) for each in ORDERS["outliers"](calls, found, 20)]
+    assert ranks == sorted((calls.hows[each] != RAISED, counts[outcomes[each]]) for each in found)[:20]
+
+
+@pytest.mark.parametrize("wanted", [*PLAIN[:-1], ("odd",)], ids=repr)
+def test_a_value_is_found_wherever_a_call_has_it(wanted: Any) -> None:
+    calls = indexed(MadeUpRecording(2))
+    plain: Counter[tuple[int, str, str | None]] = Counter()
+    for call in calls.calls_at(range(len(calls))):
+        seen = [(GIVEN, name, value) for name, value in call.named_arguments]
+        seen += [(RETURNED_BY, None, call.value)] if call.how == RETURNED else []
+        seen += [(LOCAL, name, value) for name, value in pairs_of(call.extra.get("locals", ()))]
+        plain.update((call.function.id, how, name) for how, name, value in seen if holds_value(value, wanted))
+    sites = sightings_of_value(calls, wanted)
+    places = [(calls.function_ids[calls.positions[site.first[2]]], *site.first[1:4:2]) for site in sites]
+    assert Counter(dict(zip(places, (site.count for site in sites), strict=True))) == plain
+
+
+def test_an_attribute_is_told_of_where_it_was_another_one() -> None:
+    calls = indexed(MadeUpRecording(3))
+    numbers = {site.first[0] for site in changes_of_name(calls, ".price")}
+    having = [call.number for call in calls.calls_at(range(len(calls)))
+              if any("'price'" in repr(each) for each in call.arguments)]
+    assert having and min(having) in numbers
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_two_runs_differ_alike_if_parts_are_compared_as_a_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = (indexed(MadeUpRecording(seed, odd=odd)) for odd in ((), (30, 31, 100)))
+    quick = [RunComparison.of(one, other), RunComparison.of(other, one), RunComparison.of(one, one)]
+    monkeypatch.setattr(RunComparison, "_find_common_part", lambda *_: None)
+    plain = [RunComparison.of(one, other), RunComparison.of(other, one), RunComparison.of(one, one)]
+    assert [list(each.groups.items()) for each in quick] == [list(each.groups.items()) for each in plain]
+    assert [each.matched for each in quick] == [each.matched for each in plain]
+    assert quick[0].groups and not quick[2].groups
+
+
+def test_what_falls_out_is_forgotten_without_reading_the_rest_again() -> None:
+    recording = MadeUpRecording(5)
+    calls = indexed(recording)
+    whole = [calls.call_at(each) for each in calls.order]
+    recording.lost = {"0.ocr", "1.ocr"}
+    assert calls.read_more()
+    fresh = MadeUpRecording(5)
+    fresh.chunks = [each for each in fresh.chunks if each[0].file not in recording.lost | {"0.ocr", "1.ocr"}]
+    expected = indexed(fresh)
+    found = [calls.call_at(each) for each in calls.order]
+    assert repr(found) == repr([expected.call_at(each) for each in expected.order])
+    assert 0 < len(found) < len(whole)
+    assert (calls.catching, calls.tree.sizes) == (expected.catching, expected.tree.sizes)
+
+
+def test_a_recording_is_read_before_anybody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = MadeUpRecording(6)
+    recording.names.append(("Z", {"rested": []}))
+    monkeypatch.setattr(RecordingPlace, "open", lambda place: recording)
+    monkeypatch.setattr(MadeUpRecording, "has_lost", lambda each: False, raising=False)
+
+    async def flush() -> None:
+        pass
+
+    files = SimpleNamespace(folders=lambda: ["1-1"], flush=flush)
+    run = RecordedRun(KnownRecordings(cast(Any, SimpleNamespace(recording=files))), View(), ExportFolder(None))
+
+    async def ask() -> int:
+        run.read_ahead()
+        await asyncio.sleep(0)  # it begins
+        monkeypatch.setattr(recording, "new_places", lambda: iter(()), raising=False)
+        return (await run.slow()).recorded_calls
+
+    assert asyncio.run(ask()) == len(recording.ended) + 1
