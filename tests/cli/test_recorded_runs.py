@@ -39,6 +39,9 @@ def test_a_recorded_program_is_asked_from_a_shell(ocdb: Ocdb, program: Callable[
     ocdb("export", str(chrome))
     assert "traceEvents" in json.loads(chrome.read_text())
     assert "5 calls" in ocdb("open", str(file)) and "price_of" in ocdb("slow")
+    assert "(no program): step at" in ocdb("back") and ocdb("print", "amount") == "8\n"
+    assert "price_of is called here" in ocdb("goto", "#" + ocdb("calls", "price_of").split("#")[1].split()[0])
+    assert "no present" in ocdb("now")
     assert "no difference in 5 calls" in ocdb("diff", str(file), str(file))
 
 

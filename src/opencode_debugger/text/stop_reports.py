@@ -27,6 +27,7 @@ from ..answers.stop_reports import (
     StopReport,
 )
 from ..operations.advice import advice
+from ..operations.states import State
 from ..wording import counted
 from .breakpoint_lines import breakpoint_line
 from .stacks import NAME_WIDTH, stack_line
@@ -111,7 +112,8 @@ def _is_far(report: StopReport) -> bool:
 
 
 def past_words(past: PastMoment, status: str) -> str:
-    return f"in the past, #{past.moment} of call #{past.call} ({status} now)"
+    now = "no program" if status == State.CREATED else f"{status} now"
+    return f"in the past, #{past.moment} of call #{past.call} ({now})"
 
 
 class _StopText(msgspec.Struct):

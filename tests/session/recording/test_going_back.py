@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from dap_client import Dap, Failed
 from families import family
-from relays import Session, line_of, pythons, refusal
+from relays import Api, Session, line_of, pythons, refusal
 
 SHOP = """
     class Item:
@@ -246,3 +246,35 @@ def test_a_look_at_parts_of_the_past_takes_nothing_from_the_next_whole_report(
     assert looked["output"][-1]["output"] == "done\n"
     stepped = session.step()
     assert here(stepped) == ("line", line_of(path, "last")) and stepped["output"][-1]["output"] == "done\n"
+
+
+def test_an_opened_recording_is_gone_back_in_and_has_no_present(
+    session: Session, api: Api, program: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = program(SHOP)
+    add = line_of(path, "add")
+    session.launch(path, stop_on_exception=False, record=LINES)
+    file = tmp_path / "run.ocrec"
+    file.write_bytes(api.http.get(f"/sessions/{session.id}/recording/export").content)
+    path.write_text("# another program by now\n")  # it is not read
+    with Session(api, api.post("/recordings/open", {"path": str(file)})["session_id"]) as opened:
+        refused = refusal(409, "INVALID_SESSION_STATE", opened.post, "/continue", {})
+        assert "no program" in refused.message and "/goto" in refused.details["suggestion"]
+
+        crash = opened.post("/step-back")
+        assert (*here(crash), crash["status"]) == ("exception", add, "created")
+        assert values(crash)["amount"] == "4.5" and opened.get("/status")["past"] == crash["past"]
+        assert any("price_of(item)" in line["text"] for line in crash["source"])
+        assert any("price_of(item)" in line["text"] for line in opened.get("/source", frame_id=0)["lines"])
+        assert here(opened.post("/reverse-continue", {"name": "amount"})) == ("line", add)
+        assert opened.evaluate("amount")["result"] == "1.5"
+        assert here(opened.step("into"))[0] == "call"
+        refused = refusal(400, "EVALUATE_ERROR", opened.evaluate, "total(items)")
+        assert "/now" not in refused.details["suggestion"]
+        refusal(409, "INVALID_SESSION_STATE", opened.post, "/pause", {})
+
+        end = opened.post("/goto", {"moment": "#1:end"})
+        assert "Nothing after" in refusal(404, "CALL_NOT_FOUND", opened.step).message
+        assert opened.get("/status")["past"] == end["past"]
+        left = opened.post("/now")
+        assert "no present" in left["message"] and (left["status"], "past" in left) == ("created", False)

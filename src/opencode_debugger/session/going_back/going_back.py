@@ -17,7 +17,7 @@ from ...errors import RelayError
 from ...operations.advice import advice
 from ...operations.event_kinds import EventKind
 from ...operations.operation import Operation
-from ...operations.states import ONLY_PAUSED, State
+from ...operations.states import ONLY_PAUSED, STANDING, State
 from ..execution.execution import Execution
 from ..execution.stop_report import check_fields
 from ..execution.stops import frame_path, own_frame
@@ -43,6 +43,13 @@ NOWHERE_BEFORE = "Nothing before this was recorded"
 AT_PRESENT = "This is the present again: nothing after that was recorded. What comes now makes the program itself run."
 AFTER_END = "This is the present again: the program has ended."
 IN_PAST = "{return_to_now} goes back to the present"
+NOTHING_AFTER = "Nothing after this was recorded: the session stands where it stood"
+NO_PRESENT = "There is no present: this session has a recording and no program. It stands at no moment of it any more."
+NO_PROGRAM = (
+    "It answers questions and is gone back in: {trace} shows its calls, {goto_moment moment=#1} goes to one; {launch} "
+    "runs a program here"
+)
+OTHER_MOMENTS = "{trace} shows which calls there are, {goto_moment moment=#1} goes to one"
 NO_END = 1 << 62
 """a number that no moment has: that of the present"""
 
@@ -89,14 +96,32 @@ class GoingBack:
 
     def method_in_past(self, operation: Operation) -> Callable[..., Any] | None:
         """Return what carries an operation out while the session stands in the past, if it is about the moment."""
-        if self.stop is None:
-            return None
-        found = self._methods().get(operation.name)
-        if found is None and operation.states == ONLY_PAUSED:
+        found = None if self.stop is None else self._methods().get(operation.name)
+        if found is None and self._has_no_program:
+            self._require_no_program(operation)
+        elif found is None and self.stop is not None and operation.states == ONLY_PAUSED:
             message = f"Cannot {operation.said}: the session stands in the past, at #{self.stop.moment.number}"
             raise RelayError("INVALID_SESSION_STATE", message, current_state=str(self._debuggee.state),
                 suggestion=advice(IN_PAST))
         return found
+
+    @property
+    def _has_no_program(self) -> bool:
+        """Tell whether the session has nothing but recordings that were opened: then it has a past and no present."""
+        return self._debuggee.state is State.CREATED and self._recorded_run.has_recordings
+
+    def _require_no_program(self, operation: Operation) -> None:
+        """Refuse what only a program can do."""
+        goes_back = operation.states == STANDING
+        if operation.states is not None and State.CREATED not in operation.states and not goes_back:
+            message = f"Cannot {operation.said}: the session has an opened recording, and no program"
+            raise RelayError("INVALID_SESSION_STATE", message, current_state=str(State.CREATED),
+                suggestion=advice(NO_PROGRAM))
+
+    def _require_standing(self, operation: str) -> None:
+        """Refuse to go back in a program that moves."""
+        if not self._has_no_program:
+            self._debuggee.require_state(operation)
 
     def _methods(self) -> dict[str, Callable[..., Any]]:
         return {
@@ -136,7 +161,7 @@ class GoingBack:
 
     async def goto_moment(self, moment: str, recording: str | None = None, **wish: Any) -> StopReport:
         """Go to a call, a line of it, or any other moment by its number."""
-        self._debuggee.require_state("goto_moment")
+        self._require_standing("goto_moment")
         return await self._go_back(
             lambda moments, _: Found(moments.named(moment), "goto"), recording=recording, **wish)
 
@@ -147,12 +172,15 @@ class GoingBack:
         if was_past and self._debuggee.stop is not None:
             self._debuggee.log.add(EventKind.STOPPED, self._debuggee.stop.to_event(), self._debuggee.change_count)
         self.moves += was_past
-        return await self._execution.report_now(
+        report = await self._execution.report_now(
             **{name: wish[name] for name in ("fields", "budget") if name in wish})
+        return msgspec.structs.replace(report, message=NO_PRESENT) if self._has_no_program else report
 
     def _goes_by_recording(self, operation: str) -> bool:
         """Tell whether a recording was written to go back in; else the debugger itself goes back, or refuses."""
-        self._debuggee.require_state(operation)
+        self._require_standing(operation)
+        if self._has_no_program:
+            return True
         state, adapter = self._debuggee.state, self._debuggee.require_adapter()
         if not self.is_possible and "reverse" in adapter.capabilities and state is not State.PAUSED:
             raise wrong_state(operation, state, ONLY_PAUSED)
@@ -166,8 +194,7 @@ class GoingBack:
         found = await self._look_up(find, recording)
         if found is None:
             message = f"{NOWHERE_BEFORE}: the session stands where it stood"
-            suggestion = advice("{trace} shows which calls there are, {goto_moment moment=#1} goes to one")
-            raise RelayError("CALL_NOT_FOUND", message, suggestion=suggestion)
+            raise RelayError("CALL_NOT_FOUND", message, suggestion=advice(OTHER_MOMENTS))
         self._stand_at(found)
         return self._reporter.report(found, fields, budget)
 
@@ -228,6 +255,8 @@ class GoingBack:
         if found is not None:
             self._stand_at(found)
             return self._reporter.report(found, fields, budget)
+        if self._has_no_program:
+            raise RelayError("CALL_NOT_FOUND", NOTHING_AFTER, suggestion=advice(OTHER_MOMENTS))
         report = await self.return_to_now(fields=fields, budget=budget)
         message = AT_PRESENT if self._debuggee.state is State.PAUSED else AFTER_END
         return msgspec.structs.replace(report, message=message)
@@ -290,7 +319,8 @@ class GoingBack:
             return await self._code.source(path=path, start_line=start_line, end_line=end_line)
         stop = self._require_stop()
         frame = stop.rows[looking.require_frame(stop, frame_id)]
-        return self._code.frame_page(frame, frame_id or 0, start_line, end_line)
+        recorded = stop.recorded_source(frame_path(frame))
+        return self._code.frame_page(frame, frame_id or 0, start_line, end_line, recorded)
 
     def _list_watches(self, frame_id: int | None = None, thread_id: int | None = None) -> Any:
         stop = self._require_stop()

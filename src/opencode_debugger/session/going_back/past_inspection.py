@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 PAGE = 100
 """variables in an answer, unless more are asked for"""
 ONLY_RECORDED = "In the past only recorded values can be asked for"
-LANGUAGE = (
-    "Ask for names, attributes and items that were kept, comparisons, arithmetic, len, abs and str; "
-    "{return_to_now} returns to the present, where a paused program evaluates everything"
-)
+LANGUAGE = "Ask for names, attributes and items that were kept, comparisons, arithmetic, len, abs and str"
+IN_PRESENT = "; {return_to_now} returns to the present, where a paused program evaluates everything"
 
 
 def stack_trace(debuggee: Debuggee, stop: PastStop, start_frame: int = 0, levels: int = 20) -> answers.StackTrace:
@@ -85,7 +83,7 @@ def recorded_value(stop: PastStop, expression: str, frame: int) -> Recorded:
     try:
         wanted = RecordedExpression(expression)
     except Unreadable as error:
-        raise _refusal(expression, f"{ONLY_RECORDED}: {error}") from None
+        raise _refusal(stop, expression, f"{ONLY_RECORDED}: {error}") from None
     try:
         return wanted.value(names)
     except UNANSWERABLE:
@@ -93,9 +91,9 @@ def recorded_value(stop: PastStop, expression: str, frame: int) -> Recorded:
         function, moment = stop.frames[frame].call.function.name, stop.moment.number
         if missing:
             known = ", ".join(names) or "no names"
-            raise _refusal(expression, f"{ONLY_RECORDED}: {', '.join(missing)} was not, of {function} at #{moment}; "
-                f"there are {known}") from None
-        raise _refusal(expression, f"{ONLY_RECORDED}: this part of it was not kept at #{moment}") from None
+            raise _refusal(stop, expression, f"{ONLY_RECORDED}: {', '.join(missing)} was not, of {function} at "
+                f"#{moment}; there are {known}") from None
+        raise _refusal(stop, expression, f"{ONLY_RECORDED}: this part of it was not kept at #{moment}") from None
 
 
 def require_frame(stop: PastStop, frame_id: int | None) -> int:
@@ -112,8 +110,9 @@ def require_thread(stop: PastStop, thread_id: int | None) -> None:
         raise RelayError("THREAD_NOT_FOUND", message, thread_id=thread_id)
 
 
-def _refusal(expression: str, message: str) -> RelayError:
-    return RelayError("EVALUATE_ERROR", message, expression=expression[:1000], suggestion=advice(LANGUAGE))
+def _refusal(stop: PastStop, expression: str, message: str) -> RelayError:
+    suggestion = advice(LANGUAGE + (IN_PRESENT if stop.sources is None else ""))
+    return RelayError("EVALUATE_ERROR", message, expression=expression[:1000], suggestion=suggestion)
 
 
 def _rows_under(stop: PastStop, reference: int) -> list[answers.Variable]:

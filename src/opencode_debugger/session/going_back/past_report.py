@@ -46,7 +46,9 @@ class PastReporter:
         if (returned := stop.returned()) and "return_value" in wanted:
             report["return_value"] = returned
         if "source" in wanted:
-            report["source"] = msgspec.convert(excerpt(stop.location.path or "", stop.location.line), list[SourceLine])
+            path, recorded = stop.location.path or "", stop.recorded_source(stop.location.path)
+            shown = excerpt(path if recorded is None else recorded, stop.location.line)
+            report["source"] = msgspec.convert(shown, list[SourceLine])
         if "stack" in wanted:
             frames = stop.rows[:STACK_TOP]
             report["stack"] = [describe_frame(self._debuggee, row, index) for index, row in enumerate(frames)]

@@ -57,6 +57,8 @@ class PastStop:
     note: str | None
     has_lines: bool
     """lines of the function are recorded"""
+    sources: dict[str, list[str]] | None = None
+    """of an opened recording the source files of its frames, as far as it has them: no file that it names is read"""
     reason: str = "step"
     hit_ids: list[str] = field(default_factory=list)
     rows: Frames = field(default_factory=list)
@@ -85,6 +87,10 @@ class PastStop:
 
     def to_stop(self) -> Stop:
         return Stop(StopEvent(self.reason, self.thread_id), self.rows, self.hit_ids, note=self.note, is_told=True)
+
+    def recorded_source(self, path: str | None) -> list[str] | None:
+        """Return the lines of a file of an opened recording; None: it is this machine's own."""
+        return None if self.sources is None else self.sources.get(path or "", [])
 
     def exception(self) -> ExceptionInfo | None:
         """Return the exception that leaves the function at this moment."""
@@ -136,10 +142,12 @@ def make_stop(calls: RecordedCalls, moment: Moment) -> PastStop:
     """Look up all that was recorded of a moment."""
     moments = Moments(calls)
     has_lines = moment.call.number in calls.steps_by_call
+    frames = list(itertools.islice(_frames(calls, moments, moment), MOST_FRAMES))
+    paths = {frame.call.function.path for frame in frames}
     wall, began = calls.header.get("wall", 0.0), calls.header.get("began", 0.0)
     return PastStop(
         recording=calls.folder.name, moment=moment, thread=calls.lane_name(moment.call.lane),
-        frames=list(itertools.islice(_frames(calls, moments, moment), MOST_FRAMES)),
+        frames=frames, sources={each: calls.foreign_lines(each) for each in paths} if calls.folder.is_foreign else None,
         seconds=wall + moments.seconds_until(moment.number) - began,
         note=" ".join(_notes(calls, moment, has_lines)) or None, has_lines=has_lines,
     )

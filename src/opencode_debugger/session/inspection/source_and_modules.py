@@ -84,13 +84,17 @@ class SourceAndModules:
             raise _no_source(path or frame["name"])
         return FoundSource(path or None, answer["origin"], answer["lines"], *place)
 
-    def frame_page(self, frame: FrameRow, frame_id: int, start_line: int | None, end_line: int | None) -> Source:
-        """Return the source of a frame whose file can be read here."""
+    def frame_page(
+        self, frame: FrameRow, frame_id: int, start_line: int | None, end_line: int | None,
+        recorded: list[str] | None = None,
+    ) -> Source:
+        """Return the source of a frame whose file can be read here, or was recorded."""
         path = frame_path(frame) or ""
-        if _why_unreadable(path) is not None:
+        if recorded == [] or (recorded is None and _why_unreadable(path) is not None):
             raise _no_source(path or frame["name"])
         place = (frame["line"], frame_id, frame["name"])
-        return _source_page(FoundSource(path, "file", source_files.read_lines(path), *place), start_line, end_line)
+        found = FoundSource(path, "file", source_files.read_lines(path) if recorded is None else recorded, *place)
+        return _source_page(found, start_line, end_line)
 
     async def _path_source(self, given: str) -> FoundSource:
         stop = self._debuggee.stop

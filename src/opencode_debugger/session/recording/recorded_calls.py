@@ -414,10 +414,11 @@ class RecordedCalls:
 
     def source_line(self, path: str, line: int) -> str:
         """Return a line of a file as it is now, if it is there; of a recording from elsewhere, as it was there."""
-        lines = self._foreign_lines(path) if self.folder.is_foreign else read_lines(path)
+        lines = self.foreign_lines(path) if self.folder.is_foreign else read_lines(path)
         return lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
 
-    def _foreign_lines(self, path: str) -> list[str]:
+    def foreign_lines(self, path: str) -> list[str]:
+        """Return a file as a recording from elsewhere brings it along."""
         if path not in self._split_sources:
             self._split_sources[path] = self.sources.get(path, "").splitlines()
         return self._split_sources[path]

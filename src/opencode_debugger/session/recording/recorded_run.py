@@ -260,6 +260,10 @@ class RecordedRun:
 
         return await self.ask(recording, answer)
 
+    @property
+    def has_recordings(self) -> bool:
+        return bool(self._recordings.places())
+
     def read_ahead(self) -> None:
         """Begin to read what the program has written, so that the next question finds it read."""
         is_reading = self._reading_ahead is not None and not self._reading_ahead.done()
