@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command import Ocdb
+from native import Builder
 from relays import line_of
 from waiting import wait_until
 
@@ -91,6 +92,33 @@ def test_an_uncaught_exception_is_recorded_without_any_breakpoint(ocdb: Ocdb, pr
     report = ocdb("capture", "dividing.py")
     assert "ZeroDivisionError" in report
     assert "a = 1; b = 0" in report
+
+
+def test_an_exception_is_told_with_how_it_came_about(ocdb: Ocdb, program: Program) -> None:
+    program("""
+        def price_of(name):
+            return {"pen": 1.5}.get(name)
+
+        def total(names, rate):
+            return sum(price_of(name) * rate for name in names)
+
+        total(["pen", "gift"], 2)
+    """, "shop.py")
+    report = ocdb("capture", "shop.py")
+    assert "rate: given or changed" in report and "price_of: given" not in report
+    course = report.partition("--- how it came about\n")[2]
+    assert "TypeError" in course and "price_of(name='gift') → None" in course
+
+    just_the_stop = len(report.partition("--- end\n")[0].encode())
+    told = json.loads(ocdb("capture", "--format", "json", "--size", str(just_the_stop), "shop.py"))
+    assert told["stops"][0]["changes"] and told["course"] is None
+    assert "how it came about (see --size)" in told["left_out"]
+
+
+def test_a_program_that_cannot_be_recorded_is_captured_without(ocdb: Ocdb, build: Builder) -> None:
+    native = build("recorded")
+    report = ocdb("capture", "-b", f"{native.source}:main", native.program)
+    assert ": 1 stop\n" in report and "how it came about" not in report
 
 
 @pytest.mark.parametrize(("limit", "says"), [

@@ -1,26 +1,37 @@
-"""Runs a program to its end without a conversation: each stop is recorded, and the program goes on."""
+"""Runs a program to its end without a conversation: each stop is recorded, and the program goes on.
+
+A Python program is recorded meanwhile, so that an exception is told with how it came about."""
 
 from __future__ import annotations
 
+import keyword
+import re
 import time
 from contextlib import suppress
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from ..errors import RelayError
 from ..operations.states import ENDED, State
 from ..text.view import marked_output
 from ..wording import counted
-from .arguments import Run
+from .arguments import Run, Trace
 from .conversation import Conversation, Told
 from .starting import run
+from .tracing import tell_changes, tell_course
 
 LONGEST_WAIT = 300.0
 """Seconds of one question."""
 MOST_CALLERS = 5
 """Functions of the program's own code whose locals are recorded at an exception, besides the one that stopped."""
 CALLER_BUDGET = 2000
+MOST_NAMES = 4
+"""Variables and attributes of a failing line whose changes are told."""
+CURRENT_LINE = re.compile(r"^>\s*\d+(.*)", re.MULTILINE)
+VALUE_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?![\w(])")
+"""A name, or a path of attributes, that is not called."""
 
 
 class Capture(Run, kw_only=True):
@@ -51,10 +62,12 @@ class RecordedStop(Struct):
     """the same as the lean answer"""
     values: list[RecordedValue]
     callers: list[RecordedFrame]
+    changes: list[str]
+    """of what the failing line names: where each was given or changed"""
 
     @property
     def size(self) -> int:
-        parts = [self.text, *(each.text for each in self.values), *(each.text for each in self.callers)]
+        parts = [self.text, *(each.text for each in self.values), *(each.text for each in self.callers), *self.changes]
         return sum(len(part.encode()) for part in parts)
 
 
@@ -65,6 +78,9 @@ class Recording(Struct):
     end: str = ""
     """how the program ended, and what it wrote last"""
     end_data: dict[str, Any] | None = None
+    course: str = ""
+    """how exceptions came about, of a program that was recorded"""
+    course_data: dict[str, Any] | None = None
     left_out: list[str] = field(default_factory=list)
     """what is not in the recording, and why"""
 
@@ -72,7 +88,7 @@ class Recording(Struct):
 async def capture(conversation: Conversation, given: Capture) -> Recording:
     """Run the program, record its stops within the limits, and end the session."""
     deadline = time.monotonic() + given.seconds
-    told = await run(conversation, _run_of(given))
+    told = await _run_recorded(conversation, _run_of(given))
     recorder = _Recorder(conversation, given, deadline)
     try:
         await recorder.record(told)
@@ -80,6 +96,16 @@ async def capture(conversation: Conversation, given: Capture) -> Recording:
         await conversation.tell("delete_session", {"force": True}, told.session_id)
         conversation.memory.remember(None)
     return recorder.recording
+
+
+async def _run_recorded(conversation: Conversation, given: Run) -> Told:
+    """Run a program, recorded if that is possible: of native ones, and others that are not Python, it is not."""
+    try:
+        return await run(conversation, replace(given, options={"record": True, **given.options}))
+    except RelayError as error:
+        if error.details.get("parameter") != "record" or "record" in given.options:
+            raise
+        return await run(conversation, given)
 
 
 def _run_of(given: Capture) -> Run:
@@ -111,6 +137,8 @@ class _Recorder:
                 told = await self._go_on(told)
         if told.status != State.PAUSED:
             await self._add_end(told)
+        if any("exception" in stop.data for stop in self.recording.stops):
+            await self._add_course(told.session_id or "")
 
     @property
     def _seconds_left(self) -> float:
@@ -133,8 +161,10 @@ class _Recorder:
     async def _add_stop(self, told: Told) -> None:
         told = self._with_earlier_output(told)
         values = [RecordedValue(each, await self._evaluate(each, told)) for each in self._given.expressions]
-        callers = await self._find_callers(told) if "exception" in told.data else []
-        stop = RecordedStop(told.text, told.data, values, callers)
+        is_failure = "exception" in told.data
+        callers = await self._find_callers(told) if is_failure else []
+        changes = await self._find_changes(told) if is_failure else []
+        stop = RecordedStop(told.text, told.data, values, callers, changes)
         self._room -= stop.size
         if self._room < 0:
             self._leave_out(f"stop {len(self.recording.stops) + 1} and what came after it", "size")
@@ -152,6 +182,24 @@ class _Recorder:
                 told = paused
         told = self._with_earlier_output(told)
         self.recording.end, self.recording.end_data = told.text, told.data
+
+    async def _add_course(self, session: str) -> None:
+        """Tell how exceptions came about: the calls on their way, with arguments and results."""
+        with suppress(RelayError):  # nothing was recorded
+            course = await tell_course(self._conversation, session, Trace())
+            if len(course.text.encode()) > self._room:
+                self._leave_out("how it came about", "size")
+            else:
+                self.recording.course, self.recording.course_data = course.text, course.data
+
+    async def _find_changes(self, told: Told) -> list[str]:
+        """Tell where what the failing line names was given or changed, as far as it was recorded."""
+        changes: list[str] = []
+        for name in _names_of_values(told.data.get("source", "")):
+            with suppress(RelayError):  # nothing was recorded
+                found = await tell_changes(self._conversation, told.session_id or "", name)
+                changes += [found.text] if found else []
+        return changes
 
     def _leave_out(self, what: str, option: str) -> None:
         self.recording.left_out.append(f"{what} (see --{option})")
@@ -172,3 +220,10 @@ class _Recorder:
             found = await self._conversation.tell("frame_variables", params, told.session_id)
             callers.append(RecordedFrame(f"{frame['name']} {frame.get('path', '')}:{frame['line']}", found.text))
         return callers
+
+
+def _names_of_values(source: str) -> list[str]:
+    """Return the variables and attributes on the current line of source, as stop reports show it."""
+    current = CURRENT_LINE.search(source)
+    found = VALUE_NAME.findall(current[1]) if current else []
+    return [name for name in dict.fromkeys(found) if not keyword.iskeyword(name)][:MOST_NAMES]

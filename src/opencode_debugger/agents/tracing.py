@@ -14,6 +14,8 @@ ANSWER_BUDGET = 3000
 """characters of an answer"""
 ERRORS_BUDGET = 1000
 """of these for exceptions, if a program was run"""
+CHANGES_BUDGET = 400
+"""characters of where one name was given or changed"""
 NEEDS = {
     "calls": "a function", "life": "the number of a call", "origin": "a value or a name", "diff": "another session",
 }
@@ -47,13 +49,24 @@ async def _answer_about_run(conversation: Conversation, given: arguments.Trace, 
 
 
 async def _tell_what_matters(conversation: Conversation, given: arguments.Trace, ran: Told) -> Told:
-    """Answer with how the program ended, exceptions that nothing handled, and the call tree."""
+    """Answer with how the program ended, and how that came about."""
     session = ran.session_id or ""
+    course = await tell_course(conversation, session, given)
+    return Told(f"{_first_line(ran)}\n{course.text}", {"run": ran.data, **course.data}, ran.status, session)
+
+
+async def tell_course(conversation: Conversation, session: str, given: arguments.Trace) -> Told:
+    """Tell the exceptions that nothing handled, and the call tree."""
     errors = await conversation.tell("errors", {"budget": ERRORS_BUDGET, "unhandled": True}, session)
     failed = errors.text if errors.data.get("errors") else ""
     tree = await _ask(conversation, given, session, ANSWER_BUDGET - len(failed))
-    text = "\n".join(filter(None, [_first_line(ran), failed, tree.text]))
-    return Told(text, {"run": ran.data, "errors": errors.data, "trace": tree.data}, ran.status, session)
+    return Told("\n".join(filter(None, [failed, tree.text])), {"errors": errors.data, "trace": tree.data})
+
+
+async def tell_changes(conversation: Conversation, session: str, name: str) -> Told | None:
+    """Tell where what has a name was given or changed; None if that was not recorded."""
+    found = await conversation.tell("origin", {"value": name, "budget": CHANGES_BUDGET}, session)
+    return found if found.data.get("kind") == "name" and found.data.get("sightings") else None
 
 
 def _recorded_run(given: arguments.Trace) -> arguments.Run:
