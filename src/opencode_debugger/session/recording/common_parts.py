@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 from .recorded_calls import RecordedCalls, caught_in
 from .recorded_values import error_text
-from .same_values import are_same, is_same
+from .same_values import differing_lists, differing_values
+
+AT_ONCE = 4096
+"""calls whose values are compared at once"""
 
 
 class CommonPart(NamedTuple):
@@ -65,13 +68,14 @@ def _are_shifted(numbers: array[int], others: array[int], shift: int) -> bool:
 def differing_calls(a: RecordedCalls, b: RecordedCalls, part: CommonPart) -> Iterator[DifferingCalls]:
     """Return the calls of a part whose arguments or outcomes differ."""
     end_a, end_b = part.a + part.length, part.b + part.length
-    arguments_a, values_a = (a.column_between(each, part.a, end_a) for each in (a.arguments, a.values))
-    arguments_b, values_b = (b.column_between(each, part.b, end_b) for each in (b.arguments, b.values))
-    given = {index for index, is_alike in enumerate(map(are_same, arguments_a, arguments_b)) if not is_alike}
-    outcomes = {
-        index for index, (value, other) in enumerate(zip(values_a, values_b, strict=True))
-        if value is not other and not is_same(value, other)
-    }
+    given, outcomes = set[int](), set[int]()
+    for first in range(0, part.length, AT_ONCE):
+        size = min(AT_ONCE, part.length - first)
+        own, other = slice(part.a + first, part.a + first + size), slice(part.b + first, part.b + first + size)
+        lists = differing_lists(a.column_part(a.arguments, own), b.column_part(b.arguments, other))
+        values = differing_values(a.column_part(a.values, own), b.column_part(b.values, other))
+        given.update(first + place for place in lists)
+        outcomes.update(first + place for place in values)
     hows_a, hows_b = a.hows[part.a : end_a], b.hows[part.b : end_b]
     if hows_a != hows_b:
         outcomes.update(index for index, (how, other) in enumerate(zip(hows_a, hows_b, strict=True)) if how != other)

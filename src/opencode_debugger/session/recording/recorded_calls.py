@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 from ..breakpoints.source_files import read_lines
@@ -357,11 +356,16 @@ class RecordedCalls:
         chunk = bisect_right(self._first_calls, position) - 1
         return self.extras.at(chunk).get(position - self._first_calls[chunk]) or {}
 
-    def column_between(self, column: PackedColumn, first: int, end: int) -> Iterator[Any]:
-        """Return what a packed column has of the calls from one position up to another."""
-        spans = (span for span in self.spans() if span.first < end and span.end > first)
-        return chain.from_iterable(
-            column.at(span.chunk)[max(0, first - span.first) : end - span.first] for span in spans)
+    def column_part(self, column: PackedColumn, part: slice) -> list[Any]:
+        """Return what a packed column has of calls at consecutive positions."""
+        found: list[Any] = []
+        position = part.start
+        while position < part.stop:
+            chunk = bisect_right(self._first_calls, position) - 1
+            first = self._first_calls[chunk]
+            found += column.at(chunk)[position - first : part.stop - first]
+            position = part.start + len(found)
+        return found
 
     def spans(self, ids: set[int] | None = None) -> Iterator[Span]:
         """Return each chunk of calls, in the order in which they ended; only those with calls of some functions."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...answers.recordings import Sighting, ValueChange
 from ...answers.shape import UNSET
 from .call_rows import call_row
+from .call_tree import NOWHERE
 from .packed_column import packed_bytes
 from .recorded_calls import LAST_LINE, LINE, RAISED, RECEIVERS, RETURNED, RecordedCalls, Span
 from .recorded_values import MOST_CHARACTERS, OBJECT, Recorded, holds_value, pairs_of, same_value, value_text
@@ -102,10 +103,10 @@ class SiteTable:
 
     def add_all(self, found: Iterable[RawSeen], name: str | None = None) -> None:
         """Add what was seen in calls, of which some may have fallen out: all by one name, or each by its own."""
-        find, functions = self._calls.positions.get, self._calls.function_ids
-        for seen in found:
-            position = find(seen[2])
-            if position is not None:
+        seen_in_order, functions = list(found), self._calls.function_ids
+        positions = self._calls.positions.all_of([seen[2] for seen in seen_in_order])
+        for seen, position in zip(seen_in_order, positions, strict=True):
+            if position != NOWHERE:
                 self.add(functions[position], name or str(seen[3]).rpartition(".")[2], seen)
 
     def sites(self) -> list[Site]:
