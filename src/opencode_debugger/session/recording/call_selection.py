@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import invalid_parameter
 from .call_tree import NOWHERE
-from .recorded_calls import ABOUT_CALLS, RAISED, Call, Function, RecordedCalls, Span, duration_ms
+from .recorded_calls import ABOUT_CALLS, RAISED, Call, ChunkRange, Function, RecordedCalls, duration_ms
 from .recorded_values import Recorded, error_text, value_text
 from .value_filter import Evaluate, RecordedExpression
 
@@ -51,7 +51,7 @@ def matching_positions(calls: RecordedCalls, ids: set[int], condition: RecordedE
     """Return the calls of functions that fulfil a condition, in the order in which they began."""
     holds = {id: condition.bound_to(_Finder(calls, calls.functions[id])) for id in ids}
     found: list[int] = []
-    for span in calls.spans(ids):
+    for span in calls.chunk_ranges(ids):
         rows = _condition_rows(calls, span, condition.names)
         for position, id, row in zip(range(span.first, span.end), calls.function_ids[span.first : span.end], rows,
                 strict=True):
@@ -60,7 +60,7 @@ def matching_positions(calls: RecordedCalls, ids: set[int], condition: RecordedE
     return sorted(found, key=calls.numbers.__getitem__)
 
 
-def _condition_rows(calls: RecordedCalls, span: Span, names: set[str]) -> Iterator[ConditionRow]:
+def _condition_rows(calls: RecordedCalls, span: ChunkRange, names: set[str]) -> Iterator[ConditionRow]:
     """Return the calls of a chunk, without columns that a condition does not ask for: to unpack them takes longest."""
     part = slice(span.first, span.end)
     arguments = calls.arguments.at(span.chunk) if names - set(ABOUT_CALLS) else repeat(())
@@ -117,7 +117,7 @@ def _outliers_first(calls: RecordedCalls, found: list[int], count: int) -> list[
 
 def _outcome_keys(calls: RecordedCalls, wanted: set[int]) -> Iterable[tuple[int, tuple[Any, ...]]]:
     """Return what two calls have in common that ended alike."""
-    for span in calls.spans({calls.function_ids[each] for each in wanted}):
+    for span in calls.chunk_ranges({calls.function_ids[each] for each in wanted}):
         positions = range(span.first, span.end)
         hows, values = calls.hows[span.first : span.end], calls.values.at(span.chunk)
         for position, how, value in zip(positions, hows, values, strict=True):

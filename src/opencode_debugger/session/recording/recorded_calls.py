@@ -105,8 +105,8 @@ class OpenRow(NamedTuple):
     row: list[Any]
 
 
-class Span(NamedTuple):
-    """Calls that were written as one chunk: the positions of the first, and after the last."""
+class ChunkRange(NamedTuple):
+    """The calls of one chunk: the positions of the first, and after the last."""
 
     chunk: int
     first: int
@@ -367,11 +367,11 @@ class RecordedCalls:
             position = part.start + len(found)
         return found
 
-    def spans(self, ids: set[int] | None = None) -> Iterator[Span]:
+    def chunk_ranges(self, ids: set[int] | None = None) -> Iterator[ChunkRange]:
         """Return each chunk of calls, in the order in which they ended; only those with calls of some functions."""
         for chunk, (first, end) in enumerate(zip(self._first_calls, [*self._first_calls[1:], len(self)], strict=True)):
             if first < end and (ids is None or not ids.isdisjoint(self.function_ids[first:end])):
-                yield Span(chunk, first, end)
+                yield ChunkRange(chunk, first, end)
 
     def call_line(self, call: Call) -> int | None:
         """Return the line of the caller from which it was made."""

@@ -14,7 +14,7 @@ from ...answers.shape import UNSET
 from .call_rows import call_row
 from .call_tree import NOWHERE
 from .packed_column import packed_bytes
-from .recorded_calls import LAST_LINE, LINE, RAISED, RECEIVERS, RETURNED, RecordedCalls, Span
+from .recorded_calls import LAST_LINE, LINE, RAISED, RECEIVERS, RETURNED, ChunkRange, RecordedCalls
 from .recorded_values import MOST_CHARACTERS, OBJECT, Recorded, holds_value, pairs_of, same_value, value_text
 
 GIVEN, RETURNED_BY, SET, LOCAL = "given to", "returned by", "set in", "local of"
@@ -133,7 +133,7 @@ def _in_lines(calls: RecordedCalls, wanted: Recorded) -> Iterator[Seen]:
 def _in_calls(calls: RecordedCalls, wanted: Recorded) -> Iterator[tuple[int, RawSeen]]:
     """Return where a value was given to a function, returned, or a variable when an exception left one."""
     needle = packed_bytes(wanted)
-    for span in calls.spans():
+    for span in calls.chunk_ranges():
         if calls.arguments.may_have(span.chunk, needle):
             for position, place, value in _arguments_like(calls, span, wanted):
                 if type(value) is not tuple or holds_value(value, wanted):
@@ -151,7 +151,7 @@ def _in_calls(calls: RecordedCalls, wanted: Recorded) -> Iterator[tuple[int, Raw
                     yield function, seen
 
 
-def _arguments_like(calls: RecordedCalls, span: Span, wanted: Recorded) -> Iterator[tuple[int, int, Recorded]]:
+def _arguments_like(calls: RecordedCalls, span: ChunkRange, wanted: Recorded) -> Iterator[tuple[int, int, Recorded]]:
     """Return arguments of the calls of a chunk that are a value, or may have it in them: position, place, argument."""
     kind, is_known = type(wanted), calls.functions.keys() >= set(calls.function_ids[span.first : span.end])
     for position, arguments in enumerate(calls.arguments.at(span.chunk), span.first):
@@ -162,7 +162,7 @@ def _arguments_like(calls: RecordedCalls, span: Span, wanted: Recorded) -> Itera
                 yield position, place, value
 
 
-def _results_like(calls: RecordedCalls, span: Span, wanted: Recorded) -> Iterator[tuple[int, Recorded]]:
+def _results_like(calls: RecordedCalls, span: ChunkRange, wanted: Recorded) -> Iterator[tuple[int, Recorded]]:
     """Return results of the calls of a chunk that are a value, or may have it in them."""
     kind, hows, functions = type(wanted), calls.hows, calls.function_ids
     for position, value in enumerate(calls.values.at(span.chunk), span.first):
@@ -172,7 +172,7 @@ def _results_like(calls: RecordedCalls, span: Span, wanted: Recorded) -> Iterato
             yield position, value
 
 
-def _locals_where_raised(calls: RecordedCalls, span: Span) -> Iterator[tuple[int, RawSeen]]:
+def _locals_where_raised(calls: RecordedCalls, span: ChunkRange) -> Iterator[tuple[int, RawSeen]]:
     for place, extra in calls.extras.at(span.chunk).items():
         position = span.first + place
         function = calls.function_ids[position]
@@ -209,14 +209,14 @@ _moment = itemgetter(0)
 def _named_in_calls(calls: RecordedCalls, name: str) -> Iterator[tuple[int, RawSeen]]:
     """Return where a function was given an argument of a name, or had such a variable when an exception left it."""
     places = {id: each.arguments.index(name) for id, each in calls.functions.items() if name in each.arguments}
-    for span in calls.spans(set(places)):
+    for span in calls.chunk_ranges(set(places)):
         part = slice(span.first, span.end)
         rows = zip(calls.numbers[part], calls.function_ids[part], calls.arguments.at(span.chunk), strict=True)
         for number, function, arguments in rows:
             if function in places and places[function] < len(arguments):
                 yield function, (number, GIVEN, number, name, arguments[places[function]], None, NEVER_SEEN)
     needle = packed_bytes(name)
-    for span in calls.spans():
+    for span in calls.chunk_ranges():
         if calls.extras.may_have(span.chunk, needle):
             yield from (found for found in _locals_where_raised(calls, span) if found[1][3] == name)
 
@@ -251,7 +251,7 @@ def _with_attribute(calls: RecordedCalls, owner: str, attribute: str) -> Iterato
     needle, is_any = packed_bytes(attribute), not owner or owner in RECEIVERS
     named = {id: [is_any or name == owner for name in each.arguments] for id, each in calls.functions.items()}
     numbers, functions = calls.numbers, calls.function_ids
-    for span in calls.spans():
+    for span in calls.chunk_ranges():
         if calls.arguments.may_have(span.chunk, needle):
             for position, place, value in _arguments_like(calls, span, NEVER_SEEN):
                 asked = named[functions[position]]
