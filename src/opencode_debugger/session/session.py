@@ -56,9 +56,9 @@ from .log.program_input import ProgramInput
 from .log.timeline import TimelineWords
 from .log.timeline_pages import TimelinePages
 from .log.timestamps import timestamp
-from .recording.known_recordings import KnownRecordings
+from .recording.files.known_recordings import KnownRecordings
+from .recording.files.recording_export import ExportFolder
 from .recording.recorded_run import RecordedRun
-from .recording.recording_export import ExportFolder
 from .session_settings import Config, apply_changes, export_config, export_launch, relative_to
 from .shared_control.command_notes import CommandNotes
 from .shared_control.wheel import Wheel

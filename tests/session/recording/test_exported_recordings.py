@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from relays import Api, Session, refusal
 
-from opencode_debugger.session.recording.exported_file import CALLS, DEEPEST, ExportedRecording
+from opencode_debugger.session.recording.files.exported_file import CALLS, DEEPEST, ExportedRecording
 from opencode_debugger.session.recording.recorded_calls import RecordedCalls
 
 PROGRAM = """

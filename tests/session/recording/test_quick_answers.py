@@ -12,13 +12,13 @@ from typing import Any, cast
 import pytest
 
 from opencode_debugger.session.recording.call_selection import ORDERS, matching_positions, sorted_positions
-from opencode_debugger.session.recording.known_recordings import KnownRecordings, RecordingPlace
+from opencode_debugger.session.recording.comparison.recording_difference import RunComparison
+from opencode_debugger.session.recording.files.known_recordings import KnownRecordings, RecordingPlace
+from opencode_debugger.session.recording.files.recording_export import ExportFolder
+from opencode_debugger.session.recording.files.recording_file import Chunk, ChunkPlace
 from opencode_debugger.session.recording.recorded_calls import RAISED, RETURNED, RecordedCalls
 from opencode_debugger.session.recording.recorded_run import RecordedRun
 from opencode_debugger.session.recording.recorded_values import error_text, holds_value, pairs_of
-from opencode_debugger.session.recording.recording_difference import RunComparison
-from opencode_debugger.session.recording.recording_export import ExportFolder
-from opencode_debugger.session.recording.recording_file import Chunk, ChunkPlace
 from opencode_debugger.session.recording.value_filter import RecordedExpression
 from opencode_debugger.session.recording.value_origin import (
     GIVEN,

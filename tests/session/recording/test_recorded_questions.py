@@ -14,9 +14,9 @@ from recordings import recording_folders
 from relays import Relay, Session, line_of, pythons, refusal
 
 from opencode_debugger.errors import RelayError
-from opencode_debugger.session.recording.known_recordings import KnownRecordings
+from opencode_debugger.session.recording.files.known_recordings import KnownRecordings
+from opencode_debugger.session.recording.files.recording_export import ExportFolder
 from opencode_debugger.session.recording.recorded_run import RecordedRun
-from opencode_debugger.session.recording.recording_export import ExportFolder
 from opencode_debugger.session.recording.value_filter import RecordedExpression, read_condition
 from opencode_debugger.text.view import View
 

@@ -12,7 +12,7 @@ from ...answers.machine import Recording
 from ...answers.shape import UNSET
 from ...debuggers.shapes import RecordingWish
 from ..lifecycle.debuggee import Debuggee
-from ..recording.known_recordings import KnownRecordings
+from ..recording.files.known_recordings import KnownRecordings
 from ..session_settings import Config
 
 

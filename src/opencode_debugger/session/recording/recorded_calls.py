@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from ..breakpoints.source_files import read_lines
 from .call_tree import CallTree, Positions, find_positions
-from .exported_file import ExportedRecording, read_sources
+from .files.exported_file import ExportedRecording, read_sources
+from .files.recording_file import MALFORMED, Chunk, ChunkPlace, Damaged, RecordingFolder
 from .packed_column import PackedColumn
 from .recorded_values import Recorded, error_text, pairs_of, value_text
-from .recording_file import MALFORMED, Chunk, ChunkPlace, Damaged, RecordingFolder
 
 RUNS, RETURNED, RAISED, UNSEEN = range(4)
 FINISHED = (RETURNED, RAISED)

@@ -32,14 +32,14 @@ from .call_life import CallLifeLines
 from .call_rows import call_row, named_values
 from .call_selection import ORDERS, check_names, matching_positions, outermost, siblings, sorted_positions
 from .call_spans import SpanChart
-from .difference_rows import comparison_answer
+from .comparison.difference_rows import comparison_answer
+from .comparison.recording_difference import RunComparison
+from .files.known_recordings import KnownRecordings, RecordingPlace
+from .files.recording_export import WRITERS, ExportFolder
+from .files.recording_file import MALFORMED, Damaged
 from .folded_tree import FoldedTree
-from .known_recordings import KnownRecordings, RecordingPlace
 from .recorded_calls import RECEIVERS, Call, Function, RecordedCalls, no_collection
 from .recorded_errors import error_groups, group_row
-from .recording_difference import RunComparison
-from .recording_export import WRITERS, ExportFolder
-from .recording_file import MALFORMED, Damaged
 from .time_spent import milliseconds, slow_row, time_by_function
 from .value_filter import read_condition
 from .value_origin import (

@@ -28,7 +28,7 @@ export function OutputPanel({ store }) {
         <label><input type="checkbox" checked=${follows.value}
           onChange=${(event) => (follows.value = event.target.checked)} /> Follow</label>
         <button onClick=${clear}>Clear</button>
-        <span class="muted">${log.missing > 0 && `${log.missing} older entries are gone · `}${lines.length === 1 ? "1 line" : `${lines.length} lines`}</span>
+        <span class="muted">${log.missing > 0 && `${log.missing} older entries are gone · `}${lines.length === 1 ? "1 line" : `${lines.length} lines`}${store.past.value && " by now"}</span>
       </div>
       ${store.past.value ? html`<${PastOutput} store=${store} />`
         : html`<${OutputLines} lines=${lines} version=${log.version.value} follows=${follows} />`}

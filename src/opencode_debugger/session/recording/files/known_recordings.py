@@ -6,13 +6,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import RelayError, invalid_parameter
+from ....errors import RelayError, invalid_parameter
+from ..recorded_calls import RecordedCalls
 from .exported_file import ExportedRecording
-from .recorded_calls import RecordedCalls
 from .recording_file import Damaged, RecordingFolder
 
 if TYPE_CHECKING:
-    from ...debuggers.protocols import Adapter
+    from ....debuggers.protocols import Adapter
 
 MOST_INDEXES = 2
 """kept in memory, for one may be large: two are compared"""

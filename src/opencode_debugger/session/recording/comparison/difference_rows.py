@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...answers import recordings as answers
-from ...answers.shape import UNSET
-from .call_rows import call_row
-from .recorded_calls import RECEIVERS, Call, Function, RecordedCalls
-from .recorded_values import MOST_CHARACTERS, value_text
+from ....answers import recordings as answers
+from ....answers.shape import UNSET
+from ..call_rows import call_row
+from ..recorded_calls import RECEIVERS, Call, Function, RecordedCalls
+from ..recorded_values import MOST_CHARACTERS, value_text
+from ..value_origin import way_to
 from .recording_difference import (
     ARGUMENTS,
     CHANGES,
@@ -20,7 +21,6 @@ from .recording_difference import (
     functions_of_one,
 )
 from .same_values import differing_pairs
-from .value_origin import way_to
 
 MOST_WAY = 8
 MOST_FUNCTIONS = 10

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from operator import sub
 from typing import NamedTuple
 
-from .recorded_calls import RecordedCalls, caught_in
-from .recorded_values import error_text
+from ..recorded_calls import RecordedCalls, caught_in
+from ..recorded_values import error_text
 from .same_values import differing_lists, differing_values
 
 AT_ONCE = 4096

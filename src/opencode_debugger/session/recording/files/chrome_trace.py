@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ...text.secrets import mask_inside, mask_value
-from .call_rows import OUTCOMES
-from .recorded_calls import FINISHED, RAISED, RECEIVERS, Call, RecordedCalls
-from .recorded_values import value_text
+from ....text.secrets import mask_inside, mask_value
+from ..call_rows import OUTCOMES
+from ..recorded_calls import FINISHED, RAISED, RECEIVERS, Call, RecordedCalls
+from ..recorded_values import value_text
 
 LONGEST_VALUE = 200
 """characters"""

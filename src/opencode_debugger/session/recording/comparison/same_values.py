@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
 from marshal import dumps
 
-from .recorded_values import OBJECT, Recorded, value_text
+from ..recorded_values import OBJECT, Recorded, value_text
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}")
 

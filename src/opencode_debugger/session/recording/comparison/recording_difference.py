@@ -15,10 +15,10 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from .call_tree import NOWHERE
+from ..call_tree import NOWHERE
+from ..recorded_calls import LINE, Function, RecordedCalls, Step
+from ..recorded_values import pairs_of
 from .common_parts import CommonPart, DifferingCalls, caught_errors, differing_calls, find_common_part
-from .recorded_calls import LINE, Function, RecordedCalls, Step
-from .recorded_values import pairs_of
 from .same_values import are_same, comparable_text, differing_pairs, is_same
 
 ARGUMENTS, OUTCOME, CHANGES, ONLY_A, ONLY_B = "arguments", "outcome", "line", "only_a", "only_b"

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from ...errors import RelayError
+from ....errors import RelayError
+from ..recorded_calls import RecordedCalls
 from .chrome_trace import write_chrome_trace
 from .exported_file import write_export
-from .recorded_calls import RecordedCalls
 
 Writer = Callable[[RecordedCalls, BinaryIO], None]
 WRITERS: dict[str, Writer] = {"recording": write_export, "chrome": write_chrome_trace}

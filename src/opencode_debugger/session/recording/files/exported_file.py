@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypedDict
 
 import msgspec
 
-from ...files import read_source
-from ...text.secrets import mask_inside
+from ....files import read_source
+from ....text.secrets import mask_inside
 from .recording_file import Chunk, ChunkPlace, Damaged
 
 if TYPE_CHECKING:
-    from .recorded_calls import RecordedCalls
+    from ..recorded_calls import RecordedCalls
 
 MAGIC = b"OCEXPORT"
 VERSION = 1

@@ -1,0 +1,1 @@
+"""Recordings as files: those that a program writes, and one file to take anywhere."""
