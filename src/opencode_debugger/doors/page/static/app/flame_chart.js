@@ -64,9 +64,9 @@ export class FlameState {
 
   show(start, end) {
     const { whole } = this;
-    const length = Math.max(Math.min(end - start, whole.end - whole.start), SHORTEST_MS);
+    const length = Math.max(end - start, SHORTEST_MS);
     const from = Math.min(Math.max(start, whole.start), whole.end - length);
-    this.view.value = { start: from, end: from + length };
+    this.view.value = length < whole.end - whole.start ? { start: from, end: from + length } : null;
   }
 
   #middle() {
