@@ -47,6 +47,8 @@ _ABOUT_STEPS = re.compile(r"^(changes|watches|return|locals: )|output")
 """omissions that matter to a step"""
 _DEFINITIONS = ("<function ", "<class ", "<module ", "<built-in ")
 _ENDED = ("terminated", "failed")
+MAIN_THREAD = "thread MainThread"
+"""as recordings call it"""
 _BEGINNINGS = (Launched, Restarted, Attached, ProgramRun, ProgramAttached)
 """reports that begin a session's run: all of the stop is new"""
 
@@ -160,13 +162,19 @@ class _StopText(msgspec.Struct):
         if place is None:
             return ""
         path = self.view.path(place.path)
-        thread = known(report.thread_id)
         function = shorten(place.function, NAME_WIDTH)
         words = f" at {path.rpartition('/')[2] if self.is_step else path}:{place.line} in {function}"
-        words += f", thread {thread}" if thread not in (None, 1) else ""
+        words += self._thread()
         if top := known(report.top_location):
             words += f", frame {report.frame_id}; stopped in {self.view.place(top.path, top.line)} in {top.function}"
         return words
+
+    def _thread(self) -> str:
+        """Name the thread, unless it is the main one."""
+        if past := known(self.report.past):
+            return "" if past.thread == MAIN_THREAD else f", {past.thread}"
+        thread = known(self.report.thread_id)
+        return "" if thread in (None, 1) else f", thread {thread}"
 
     # What must not be lost.
 

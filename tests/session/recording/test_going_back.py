@@ -38,6 +38,12 @@ LINES = {"lines": ["total"]}
 VERSIONS = pythons()
 
 
+def first_line(session: Session) -> str:
+    """Of the report as a text."""
+    text: str = session.api.http.get(f"/sessions/{session.id}/report", params={"format": "text"}).text
+    return text.splitlines()[0]
+
+
 def here(report: dict[str, Any]) -> tuple[str, int]:
     return report["past"]["event"], report["current_location"]["line"]
 
@@ -65,8 +71,9 @@ def test_a_program_that_has_ended_is_gone_back_in(
     stack = [(frame["name"], frame["line"]) for frame in crash["stack"]]
     assert stack == [("total", add), ("<module>", line_of(path, "again"))]
     assert session.get("/status")["past"] == session.get()["past"] == crash["past"]
-    text = session.api.http.get(f"/sessions/{session.id}/report", params={"format": "text"}).text
-    assert f"in the past, #{crash['past']['moment']} of call #{crash['past']['call']} (terminated now)" in text
+    first = first_line(session)
+    assert f"in the past, #{crash['past']['moment']} of call #{crash['past']['call']} (terminated now)" in first
+    assert first.endswith("in total")
 
     assert here(session.post("/step-back")) == ("line", add)
     assert here(session.post("/step-back")) == ("line", loop)
@@ -198,6 +205,7 @@ def test_threads_tasks_generators_and_children_are_gone_back_in(
     assert (values(in_thread)["found"], values(in_thread)["name"]) == ("[0, 1, 4]", "'helper'")
     assert [frame["name"] for frame in in_thread["stack"]] == ["work"]
     assert in_thread["past"]["thread"] == "thread helper"
+    assert first_line(session).endswith("in work, thread helper")
 
     (in_generator,) = moments_of(session, "squares", path, "square")
     assert [frame["name"] for frame in in_generator["stack"]] == ["squares", "work"]
