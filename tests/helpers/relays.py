@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import breadth
 import httpx2
 import psutil
+import pytest
 from forked_relays import RELAY_FORKS, ForkedProcess
 from waiting import runs, wait_until
 
@@ -206,6 +207,17 @@ def pythons(*versions: str, each: bool = breadth.ALL) -> dict[str, Path]:
         found = {version: found[version] for version in (next(iter(found)), next(reversed(found)))}
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return found or {own: Path(sys.executable)}
+
+
+def session_on(pythons: Iterable[Any]) -> Any:
+    """A fixture: a session for programs of each of these interpreters, which may be parameters with marks."""
+
+    @pytest.fixture(params=pythons)
+    def session(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
+        with api.session(python_path=str(request.param)) as session:
+            yield session
+
+    return session
 
 
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))

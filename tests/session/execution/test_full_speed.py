@@ -6,13 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from breadth import last_of
 from relays import Api, Session, line_of, pythons
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
 EITHER = pythons("3.11", "3.13")
-NEWEST = list(enumerate(pythons("3.12", "3.13").items(), 1))
-WIDE = [pytest.mark.wide] * (len(NEWEST) - 1)
-"""As many as there are before the last."""
+NEWEST = pythons("3.12", "3.13")
 Write = Callable[..., Path]
 
 WATCHED = """
@@ -37,7 +36,7 @@ def python(request: pytest.FixtureRequest) -> Path:
     return Path(request.param)
 
 
-@pytest.fixture(params=[pytest.param(path, id=name, marks=WIDE[place - 1 : place]) for place, (name, path) in NEWEST])
+@pytest.fixture(params=last_of(NEWEST))
 def newest(request: pytest.FixtureRequest) -> Path:
     """From 3.12 on nothing differs between versions: the last is tried, the others with `BREADTH=all`."""
     return Path(request.param)

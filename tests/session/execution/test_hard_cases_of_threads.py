@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from relays import Api, ApiError, Session, busy_until, line_of, meanwhile, pythons, refusal
+from breadth import first_of, last_of
+from relays import Api, ApiError, Session, busy_until, line_of, meanwhile, pythons, refusal, session_on
 from targets import listening_with
 
 PYTHONS = pythons("3.11", "3.13")
-WIDE = [pytest.mark.wide] * (len(PYTHONS) - 1)
 Write = Callable[..., Path]
 
 FORKS = """
@@ -114,21 +114,9 @@ def python(request: pytest.FixtureRequest) -> Path:
     return Path(request.param)
 
 
-FIRST = [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(PYTHONS.items())]
-LAST = [pytest.param(path, id=name, marks=WIDE[place:]) for place, (name, path) in enumerate(PYTHONS.items())]
-
-
-@pytest.fixture(params=FIRST)
-def any_python(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    """For what is the same on all of them: the first is tried, the others with `BREADTH=all`."""
-    with api.session(python_path=str(request.param)) as session:
-        yield session
-
-
-@pytest.fixture(params=LAST)
-def newest(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    with api.session(python_path=str(request.param)) as session:
-        yield session
+any_python = session_on(first_of(PYTHONS))
+"""For what is the same on all of them."""
+newest = session_on(last_of(PYTHONS))
 
 
 @pytest.fixture

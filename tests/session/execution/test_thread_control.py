@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from relays import Api, Session, line_of, meanwhile, pythons, refusal
+from breadth import each_of, first_of, last_of
+from relays import Api, Session, line_of, meanwhile, pythons, refusal, session_on
 from targets import listening_with
 from waiting import wait_until
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
 NEWEST = pythons("3.11", "3.13")
-WIDE = [pytest.mark.wide] * (len(NEWEST) - 1)
-LAST = [pytest.param(path, id=name, marks=WIDE[place:]) for place, (name, path) in enumerate(NEWEST.items())]
-FIRST = [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(NEWEST.items())]
 SCOPES = ("all", "thread")
 Write = Callable[..., Path]
 
@@ -103,29 +101,11 @@ print(sum(totals))
 TOTAL = f"{THREADS * sum(range(ROUNDS))}\n"
 
 
-@pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
-def anywhere(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    with api.session(python_path=str(request.param)) as session:
-        yield session
-
-
-@pytest.fixture(params=NEWEST.values(), ids=NEWEST.keys())
-def debugged(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    with api.session(python_path=str(request.param)) as session:
-        yield session
-
-
-@pytest.fixture(params=FIRST)
-def any_python(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    """For what is the same on all of them: the first is tried, the others with `BREADTH=all`."""
-    with api.session(python_path=str(request.param)) as session:
-        yield session
-
-
-@pytest.fixture(params=LAST)
-def newest(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    with api.session(python_path=str(request.param)) as session:
-        yield session
+anywhere = session_on(each_of(PYTHONS))
+debugged = session_on(each_of(NEWEST))
+any_python = session_on(first_of(NEWEST))
+"""For what is the same on all of them."""
+newest = session_on(last_of(NEWEST))
 
 
 def ids(session: Session) -> dict[str, int]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from relays import Api, ApiError, Session, line_of, pythons, refusal
+from breadth import each_of, first_of
+from relays import ApiError, Session, line_of, pythons, refusal, session_on
 
 PYTHONS = pythons("3.11", "3.13")
-WIDE = [pytest.mark.wide] * (len(PYTHONS) - 1)
-FIRST = [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(PYTHONS.items())]
 THREADS, ROUNDS = 10, 24
 
 CROWD = f"""
@@ -69,17 +68,9 @@ print("done")
 """
 
 
-@pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
-def crowd(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    with api.session(python_path=str(request.param)) as session:
-        yield session
-
-
-@pytest.fixture(params=FIRST)
-def any_python(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    """For what is the same on all of them: the first is tried, the others with `BREADTH=all`."""
-    with api.session(python_path=str(request.param)) as session:
-        yield session
+crowd = session_on(each_of(PYTHONS))
+any_python = session_on(first_of(PYTHONS))
+"""For what is the same on all of them."""
 
 
 def counts(session: Session) -> list[int]:

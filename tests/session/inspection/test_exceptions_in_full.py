@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from breadth import first_of
 from relays import Api, Session, line_of, pythons, refusal
 
 Write = Callable[..., Path]
 
 VERSIONS = pythons("3.8", "3.11", "3.12", "3.13")
 TRACED_AND_NOT = pythons("3.11", "3.13")
-WIDE = [pytest.mark.wide] * (len(TRACED_AND_NOT) - 1)
 
 CHAINED = """
     class Broken(Exception):
@@ -144,10 +144,7 @@ def test_a_handled_exception_says_so_and_from_none_hides_the_context(session: Se
     assert "chain" not in session.get("/report")["exception"]
 
 
-@pytest.mark.parametrize(
-    "python",
-    [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(TRACED_AND_NOT.items())],
-)
+@pytest.mark.parametrize("python", first_of(TRACED_AND_NOT))
 def test_members_of_a_group_and_notes_are_listed(api: Api, program: Write, python: Path) -> None:
     path = program(
         """

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from breadth import first_of
 from places import ROOT
 from relays import Api, Relay, Session, pythons, refusal
 
@@ -19,7 +20,6 @@ Write = Callable[..., Path]
 
 
 VERSIONS = pythons("3.8", "3.11", "3.12", "3.13")
-WIDE = [pytest.mark.wide]
 
 
 def of_file(session: Session, path: str | Path, more: str = "") -> Any:
@@ -192,9 +192,7 @@ def test_what_has_no_source_says_why(session: Session, program: Write, tmp_path:
     assert texts(session.get("/source"))[8] == "        self.y = 1  # @here"
 
 
-@pytest.mark.parametrize(
-    "python", [pytest.param(path, id=name, marks=WIDE[:place]) for place, (name, path) in enumerate(VERSIONS.items())]
-)
+@pytest.mark.parametrize("python", first_of(VERSIONS))
 def test_modules_are_listed_while_the_program_runs_and_while_it_is_paused(
     api: Api, program: Write, python: Path
 ) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from relays import Api, Session, line_of, pythons, refusal
+from breadth import each_of, last_of
+from relays import Session, line_of, pythons, refusal, session_on
 from waiting import wait_until
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
 NEWEST = pythons("3.11", "3.13")
-WIDE = [pytest.mark.wide] * (len(NEWEST) - 1)
 Write = Callable[..., Path]
 
 PROGRAM = """
@@ -74,18 +73,8 @@ print("end")
 """
 
 
-@pytest.fixture(params=PYTHONS.values(), ids=PYTHONS.keys())
-def debugged(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    with api.session(python_path=str(request.param)) as session:
-        yield session
-
-
-@pytest.fixture(
-    params=[pytest.param(path, id=name, marks=WIDE[place:]) for place, (name, path) in enumerate(NEWEST.items())]
-)
-def newest(request: pytest.FixtureRequest, api: Api) -> Iterator[Session]:
-    with api.session(python_path=str(request.param)) as session:
-        yield session
+debugged = session_on(each_of(PYTHONS))
+newest = session_on(last_of(NEWEST))
 
 
 def by_coroutine(session: Session) -> dict[str, dict[str, Any]]:
