@@ -20,8 +20,12 @@ from .loop_without_tls import load_uvloop
 
 uvloop = load_uvloop()
 
+import msgspec  # noqa: E402
+
+from ..answers.inspection import Evaluation, FrameVariables, VariableList  # noqa: E402
 from ..debuggers.process.program_process import adopt_orphans  # noqa: E402
 from ..files import withhold_folder  # noqa: E402
+from ..session.session_settings import Config  # noqa: E402
 from .paths import LOG, OWN_PATH  # noqa: E402
 from .session_server import SessionServer  # noqa: E402
 
@@ -35,9 +39,17 @@ def main() -> None:
     if OWN_PATH in os.environ:
         os.environ["PYTHONPATH"] = os.environ.pop(OWN_PATH)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel collects runners that have ended
+    prepare_common_types()
     gc.freeze()  # what is never looked at again stays shared with the copies
     if (folder := asked_for()) is not None:
         become_runner(folder)
+
+
+def prepare_common_types() -> None:
+    """Do once what would take each session 10 ms: types are taken apart, and an encoding loaded, at their first use."""
+    for kind in (Config, Evaluation, FrameVariables, VariableList):
+        msgspec.json.Decoder(kind)
+    "localhost".encode("idna")
 
 
 def asked_for() -> str | None:

@@ -136,8 +136,9 @@ def test_a_spare_interpreter_that_nobody_wants_ends(monkeypatch: pytest.MonkeyPa
     recipe = LaunchRecipe((sys.executable, "-Xfrozen_modules=off", LAUNCHER), str(tmp_path), {**os.environ})
 
     async def start_and_wait() -> None:
+        before = psutil.Process().children()
         SpareInterpreter().start(recipe, "none")
-        (pid,) = [child.pid for child in psutil.Process().children() if child.cmdline()[-1] == LAUNCHER]
-        await asyncio.to_thread(wait_until, lambda: not runs(pid))
+        (spare,) = (child for child in psutil.Process().children() if child not in before)
+        await asyncio.to_thread(wait_until, lambda: not runs(spare.pid))
 
     asyncio.run(start_and_wait())

@@ -146,9 +146,13 @@ class InsideCalls:
 
 
 def sources_inside() -> dict[str, str]:
-    """Return our code by what it is called inside the program; of a package, the name ends in `.__init__`."""
+    """Return our code by what it is called inside the program; of a package, the name ends in `.__init__`.
+
+    The package itself is there what `entry` is here.
+    """
     found = [os.path.join(folder, name) for folder, _, names in os.walk(INSIDE) for name in names]
     paths = {os.path.relpath(path, INSIDE)[:-3]: path for path in sorted(found) if path.endswith(".py")}
+    paths["__init__"] = paths.pop("entry")
     return {f"_ocdb.{name.replace(os.sep, '.')}": read_file(path).decode() for name, path in paths.items()}
 
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from ...debuggers.native import elf_files
+from ...debuggers.python.inside.processes.command_lines import is_python, read_command, script_interpreter
 from ...debuggers.registry import is_run_as_file
 from ...errors import RelayError, invalid_parameter
 from ...files import find_executable
@@ -91,8 +92,6 @@ def script_program(
     path: str, args: list[str], folder: str, search: str, parameter: str = "program"
 ) -> FoundProgram | None:
     """Return the program that a script names in its first line to be run by, if it does."""
-    from ...debuggers.python.inside.processes.command_lines import is_python, script_interpreter
-
     folders = [entry for entry in search.split(os.pathsep) if os.path.isabs(entry)]
     interpreter, options = script_interpreter(path, folders)
     if not interpreter:
@@ -106,8 +105,6 @@ def _native_program(
     path: str, args: list[str], folder: str, is_name: bool, wants_native: bool, wants_children: bool | None
 ) -> FoundProgram:
     """Take a Python interpreter for what it runs, and a command without anything to debug for what it starts."""
-    from ...debuggers.python.inside.processes.command_lines import is_python, read_command
-
     native = FoundProgram("program", path, args)
     if wants_native:
         return native

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from ....errors import RelayError, invalid_parameter
 from ....files import find_executable, refused_source, unnamed_file
 from ...process.program_process import OWN
+from ..inside.breakpoints.function_names import Name
 from . import breakable_lines
 
 if TYPE_CHECKING:
@@ -119,8 +120,6 @@ class SessionInterpreter:
 
     async def find_function(self, path: str, name: str) -> list[int]:
         """Return the first lines inside of the functions of that name in a file."""
-        from ..inside.breakpoints.function_names import Name  # here: it brings the package for programs along
-
         wanted = Name(name)
         listed = (await self.examine(path)).get("functions", ())
         return [line for qualname, line in listed if wanted.match(qualname, set(), path, is_own=True) == "yes"]

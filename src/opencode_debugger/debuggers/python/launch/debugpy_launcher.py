@@ -41,7 +41,7 @@ def load_file(name: str, path: str, **more: Any) -> types.ModuleType:
 
 
 def describe_nothing(*args: Any, **kwargs: Any) -> None:
-    """Stand in for a function that lists every installed package: 0.3 s before the first line runs."""
+    """Stand in for functions that only write to a log: one lists every installed package, one starts a process."""
 
 
 UNUSED_MODULES = {
@@ -74,11 +74,23 @@ def without_unused_modules() -> Iterator[None]:
             del sys.modules[name]
 
 
+@contextlib.contextmanager
+def without_description() -> Iterator[None]:
+    """Spare debugpy's log its first line, for which `uname` would be started."""
+    import platform
+
+    platform_text, platform.platform = platform.platform, describe_nothing  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        platform.platform = platform_text
+
+
 def load_debugpy(folder: str) -> types.ModuleType:
     """Load the relay's own debugpy, whether or not the interpreter has one."""
     sys.path.insert(0, os.path.dirname(folder))
     try:
-        with without_unused_modules():
+        with without_unused_modules(), without_description():
             import debugpy
             from debugpy.common import log
 
@@ -290,7 +302,7 @@ def load_debugger(config: Any) -> Debugger:
 
     end_quickly(pydevd)
     folder = config["inside"]
-    inside: Any = load_file("_ocdb", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+    inside: Any = load_file("_ocdb", os.path.join(folder, "entry.py"), submodule_search_locations=[folder])
     inside.prepare()
     return debugpy, pydevd, inside
 

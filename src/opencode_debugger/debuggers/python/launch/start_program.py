@@ -14,6 +14,7 @@ from ....errors import RelayError
 from ....files import write_file
 from ...process.program_process import MARKER, Program, program_environment
 from ...shapes import LaunchSpec
+from ..inside.processes.launch_plans import handed_down
 from ..python_recording import RecordingOptions, recording_options
 from .callback_socket import CallBack, Way
 
@@ -109,8 +110,6 @@ def undebugged_environment(
     own = program_environment(spec, session_id)
     if not spec.debug_subprocesses:
         return own
-    from ..inside.processes.launch_plans import handed_down  # here: it brings the package for programs along
-
     config = launcher_config(spec, session_id, callback, first_reference)
     assert config.below is not msgspec.UNSET
     unbuffered = {"PYTHONUNBUFFERED": ENVIRONMENT["PYTHONUNBUFFERED"]}
