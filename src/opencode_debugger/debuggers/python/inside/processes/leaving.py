@@ -23,7 +23,12 @@ def install() -> None:
     dispose = pydevd.PyDB.dispose_and_kill_all_pydevd_threads
 
     def dispose_and_kill_all_pydevd_threads(self: Any, *args: Any, **kwargs: Any) -> None:
-        was_disposed = self.pydb_disposed
+        was_disposed, thread = self.pydb_disposed, threading.current_thread()
+        is_own = getattr(thread, "is_pydev_daemon_thread", False)
+        if is_own and thread.daemon and not self.has_user_threads_alive():
+            # The program ends, and the interpreter waits for pydevd's last thread, which comes here, too, but not for
+            # this one: a thread that this one starts now would find the interpreter taken apart, and crash.
+            return
         if not was_disposed:  # what has been counted, after the last line of the program
             if hit_decisions.rules:
                 send_event("hits", {"hits": hit_decisions.hit_counts()})
@@ -32,7 +37,7 @@ def install() -> None:
             send_event("journeys", {"journeys": multi_step.report_all()})
         dispose(self, *args, **kwargs)
         # A thread of pydevd's own noticed that the connection is gone; at the end of the program it is another one.
-        if not was_disposed and getattr(threading.current_thread(), "is_pydev_daemon_thread", False):
+        if not was_disposed and is_own:
             stop_tracing()
 
     pydevd.PyDB.dispose_and_kill_all_pydevd_threads = dispose_and_kill_all_pydevd_threads
