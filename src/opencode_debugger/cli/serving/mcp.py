@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 from functools import partial
@@ -17,10 +16,12 @@ def serve_mcp(server: str | None, token_file: Path | None, data_dir: Path | None
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
     if sys.stdin.isatty():
         print("opencode-debugger: this speaks MCP; agents start it, see `ocdb mcp install --help`", file=sys.stderr)
-    from ...doors.mcp.stdio_connection import serve_stdio  # here, because it takes long to load
+    import uvloop  # both here, because they take long to load
+
+    from ...doors.mcp.stdio_connection import serve_stdio
 
     try:
-        asyncio.run(serve_stdio(partial(running_or_started, server, token_file, data_dir, cafile)))
+        uvloop.run(serve_stdio(partial(running_or_started, server, token_file, data_dir, cafile)))
     except Problem as problem:
         return fail(str(problem))
     except KeyboardInterrupt:

@@ -28,6 +28,7 @@ def make_tool(call: AgentCall) -> Tool:
     return Tool(name=call.name, description=call.summary, input_schema=compact_schema(call.takes), annotations=hints)
 
 
+@cache
 def compact_schema(takes: type[msgspec.Struct]) -> dict[str, Any]:
     (whole,), parts = msgspec.json.schema_components([takes], ref_template="{name}")
     whole = parts[whole["$ref"]]
