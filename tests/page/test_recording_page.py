@@ -162,16 +162,19 @@ def test_calls_and_values_are_seen_over_time_by_mouse_and_keyboard(
     page.keyboard.press("ArrowRight")
     expect(chosen).to_contain_text("Item.__init__")
     whole = times.inner_text()
-    page.keyboard.press("+")
+    with page.expect_response(re.compile("recording/spans")):
+        page.keyboard.press("+")
     expect(times).not_to_have_text(whole)
     closer = times.inner_text()
     box = canvas.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 30)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 30, steps=4)
-    page.mouse.up()
+    with page.expect_response(re.compile("recording/spans")):  # in which the chosen call is no more
+        page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 30, steps=4)
+        page.mouse.up()
     expect(times).not_to_have_text(closer)
+    expect(chosen).to_contain_text("Item.__init__")
     page.keyboard.down("Control")
     page.mouse.wheel(0, 300)
     page.mouse.wheel(0, 300)

@@ -19,8 +19,9 @@ export class FlameState {
     this.question = question;
     /** {start, end} in milliseconds of the recording; null: all of it */
     this.view = signal(null);
-    /** the call that is chosen: {lane, span} */
+    /** the call that is chosen, of the recording of this name: {lane, span} */
     this.chosen = signal(null);
+    this.recording = null;
     this.lanes = signal([]);
   }
 
@@ -39,16 +40,16 @@ export class FlameState {
     await this.question.ask({ start_ms: start, end_ms: end, parts: Math.min(Math.max(Math.round(width), 1), MOST_PARTS) });
     const answer = this.question.answer.value;
     if (!answer) return;
+    const before = this.recording === this.question.recordings.name ? this.chosen.value : null;
+    this.recording = this.question.recordings.name;
     this.lanes.value = lanesOf(answer);
-    const before = this.chosen.value;
     this.chosen.value = before && this.#again(before);
   }
 
-  /** The chosen call among those that came: it may be one of several now. */
+  /** The chosen call among those that came. It stays chosen while it is out of sight, or one of several. */
   #again({ lane, span }) {
-    const same = this.lanes.value.find((each) => each.thread === lane.thread);
-    const found = same?.spans.find((each) => each.call === span.call && each.depth === span.depth);
-    return found ? { lane: same, span: found } : null;
+    const same = this.lanes.value.find((each) => each.thread === lane.thread) ?? lane;
+    return { lane: same, span: same.spans.find((each) => each.call === span.call && each.depth === span.depth) ?? span };
   }
 
   /** Show the time around a moment, `factor` times as much of it. */
@@ -90,9 +91,8 @@ export class FlameState {
     const first = this.lanes.value[0];
     if (!span) return first && { lane: first, span: first.spans[0] };
     const rows = lane.spans.filter(({ depth }) => depth === span.depth + down);
-    const found = down
-      ? rows.find((each) => endOf(each) > span.start_ms && each.start_ms < endOf(span))
-      : rows[rows.indexOf(span) + along];
+    const isOver = (each) => endOf(each) > span.start_ms && each.start_ms < endOf(span);
+    const found = down ? rows.find(isOver) : besides(rows, span, along);
     return found ? { lane, span: found } : this.#otherLane(lane, down);
   }
 
@@ -100,6 +100,13 @@ export class FlameState {
     const next = this.lanes.value[this.lanes.value.indexOf(lane) + down];
     return down && next ? { lane: next, span: next.spans[0] } : null;
   }
+}
+
+/** The row before or behind a call, which may be out of sight and so none of them. */
+function besides(rows, span, along) {
+  const index = rows.indexOf(span);
+  if (index >= 0) return rows[index + along];
+  return along > 0 ? rows.find((each) => each.start_ms > span.start_ms) : rows.findLast((each) => each.start_ms < span.start_ms);
 }
 
 export function FlameChart({ store, recordings, flame }) {

@@ -7,7 +7,7 @@ const ROWS_BEYOND = 8;
 
 /**
  * `renderRow(index)` makes a row of `rowHeight` pixels. With `follow` the end stays in sight as the list grows;
- * `onAtEnd` is told whether it is. `handle.current.show(index)` brings a row into sight. Further attributes are those
+ * `onAtEnd` is told whether it is, of a list that followed only if somebody has scrolled up. `handle.current.show(index)` brings a row into sight. Further attributes are those
  * of the scrolled element.
  */
 export function VirtualList({ count, rowHeight, renderRow, handle, follow, onAtEnd, class: name = "", ...attributes }) {
@@ -47,16 +47,20 @@ export function VirtualList({ count, rowHeight, renderRow, handle, follow, onAtE
     return () => list.removeEventListener("wheel", turn);
   }, []);
 
+  /** Where following has put it last: the event of that comes later, when the list may have grown. */
+  const followed = useRef(0);
   useLayoutEffect(() => {
     if (!follow) return;
     element.current.scrollTop = scrolled;
+    followed.current = element.current.scrollTop;
     setView((old) => ({ ...old, top: Math.max(0, whole - old.height) }));
   }, [follow, count, view.height]);
 
   const scroll = () => {
     const { scrollTop, clientHeight } = element.current;
     if (Math.abs(scrollTop - top / scale) >= 1) setView((old) => ({ ...old, top: scrollTop * scale }));
-    onAtEnd?.(scrollTop + clientHeight >= scrolled - rowHeight);
+    const isAtEnd = scrollTop + clientHeight >= scrolled - rowHeight;
+    if (isAtEnd || !follow || scrollTop < followed.current - 1) onAtEnd?.(isAtEnd);
   };
 
   const first = Math.max(0, Math.floor(top / rowHeight) - ROWS_BEYOND);
