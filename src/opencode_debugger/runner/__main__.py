@@ -46,10 +46,10 @@ def main() -> None:
 
 
 def prepare_common_types() -> None:
-    """Do once what would take each session 10 ms: types are taken apart, and an encoding loaded, at their first use."""
+    """Do once what would take each session some milliseconds: types are taken apart when they are first used."""
     for kind in (Config, Evaluation, FrameVariables, VariableList):
         msgspec.json.Decoder(kind)
-    "localhost".encode("idna")
+    "localhost".encode("idna")  # loads the encoding, which every session's socket needs
 
 
 def asked_for() -> str | None:

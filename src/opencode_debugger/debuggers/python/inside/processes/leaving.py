@@ -36,7 +36,7 @@ def install() -> None:
                 send_event("exiting", {"code": joining.exit_code})
             send_event("journeys", {"journeys": multi_step.report_all()})
         dispose(self, *args, **kwargs)
-        # A thread of pydevd's own noticed that the connection is gone; at the end of the program it is another one.
+        # A thread of pydevd's own noticed that the connection is gone, or that only what `atexit` runs is left.
         if not was_disposed and is_own:
             stop_tracing()
 

@@ -7,8 +7,8 @@ const ROWS_BEYOND = 8;
 
 /**
  * `renderRow(index)` makes a row of `rowHeight` pixels. With `follow` the end stays in sight as the list grows;
- * `onAtEnd` is told whether it is, of a list that followed only if somebody has scrolled up. `handle.current.show(index)` brings a row into sight. Further attributes are those
- * of the scrolled element.
+ * `onAtEnd` is told whether it is, of a list that followed only if somebody has scrolled up.
+ * `handle.current.show(index)` brings a row into sight. Further attributes are those of the scrolled element.
  */
 export function VirtualList({ count, rowHeight, renderRow, handle, follow, onAtEnd, class: name = "", ...attributes }) {
   const element = useRef(null);
