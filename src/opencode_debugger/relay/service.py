@@ -297,8 +297,8 @@ class Relay:
     def follow_sessions(self, closing: asyncio.Event) -> SessionsFollowing:
         return SessionsFollowing(self._sessions.feed, self._current_items, closing)
 
-    async def _current_items(self) -> list[SessionItem]:
-        return list(await asyncio.gather(*(each.current_item() for each in self._sessions.current_sessions())))
+    async def _current_items(self, asks: bool) -> list[SessionItem]:
+        return list(await asyncio.gather(*(each.current_item(asks) for each in self._sessions.current_sessions())))
 
     async def _session_summaries(self) -> list[SessionItem]:
         return list(await asyncio.gather(*(record.summary() for record in self._sessions.current_sessions())))

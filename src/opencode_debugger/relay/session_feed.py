@@ -9,7 +9,8 @@ from typing import Any
 
 from ..answers.sessions import SessionItem
 
-GetItems = Callable[[], Awaitable[list[SessionItem]]]
+GetItems = Callable[[bool], Awaitable[list[SessionItem]]]
+"""Returns the sessions: as they are now, if they are to be asked, or as they have said last."""
 
 
 class SessionFeed:
@@ -64,7 +65,7 @@ class SessionsFollowing:
         return None if self._closing.is_set() else await self._look_for_changes()
 
     async def _look_for_changes(self) -> SessionChanges:
-        items = {item.session_id: item for item in await self._get_items()}
+        items = {item.session_id: item for item in await self._get_items(self._told is None)}
         before, self._told = self._told or {}, items
         changed = [item for id, item in items.items() if before.get(id) != item]
         deleted = [id for id in before if id not in items]

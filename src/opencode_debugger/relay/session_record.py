@@ -77,10 +77,14 @@ class SessionRecord:
         known = {name: self.info[name] for name in ("session_id", "name", *UNKNOWN)}
         return SessionItem(status="failed", **known)
 
-    async def current_item(self) -> SessionItem:
-        """Return what the session looks like, without asking its runner if that has told it."""
-        if self.item is None or self.is_lost:
-            self.item = await self.summary()
+    async def current_item(self, asks: bool = False) -> SessionItem:
+        """Return what the session looks like; without `asks` as its runner told it last, a moment ago perhaps."""
+        while asks or self.item is None or self.is_lost:
+            told = self.item
+            found = await self.summary()
+            if self.item is told:  # else the runner has told of a change meanwhile, which may be newer
+                self.item = found
+                return found
         return self.item
 
     async def ask_summary(self) -> SessionItem | None:
