@@ -1,6 +1,7 @@
 """The page's own files, which hold no secret: `/` is the page for browsers, `/page/` has what it loads."""
 
 import hashlib
+from functools import lru_cache
 from pathlib import Path
 
 from starlette.exceptions import HTTPException
@@ -10,10 +11,13 @@ from starlette.routing import Route
 
 from ..rest.answer_form import prefers
 from ..rest.front_page import address_of, front_text
+from .joined_modules import join_modules
 
 HTML = "text/html"
 STATIC = Path(__file__).with_name("static")
 INDEX = "index.html"
+JOINED = {"app/main.js": None, "app/session_parts.js": "app/main.js", "app/stream_worker.js": None}
+"""Modules that come with all that they need, and for each the one that has been loaded before."""
 KINDS = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -72,8 +76,20 @@ def find_file(path: str) -> Path | None:
 
 
 def file_response(request: Request, path: Path) -> Response:
-    content = path.read_bytes()
+    content = content_of(path)
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers={**HEADERS, "ETag": tag})
     return Response(content, headers={**HEADERS, "ETag": tag}, media_type=KINDS[path.suffix])
+
+
+def content_of(path: Path) -> bytes:
+    name = path.relative_to(STATIC).as_posix()
+    if name not in JOINED:
+        return path.read_bytes()
+    return joined(name, max(file.stat().st_mtime_ns for file in STATIC.glob("*/*.js")))
+
+
+@lru_cache(maxsize=len(JOINED))
+def joined(name: str, changed_ns: int) -> bytes:
+    return join_modules(STATIC, name, JOINED[name]).encode()

@@ -1,4 +1,5 @@
 /** Mounts the page and shows what the address says: `#/` the sessions, `#/sessions/ID` one of them. */
+import "./first_answers.js";
 import { computed, html, render, signal } from "./framework.js";
 import { signInNeeded } from "./relay.js";
 import { LaterPart, loadParts } from "./later_part.js";
