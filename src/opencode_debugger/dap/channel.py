@@ -27,8 +27,10 @@ class RequestFailed(Exception):
 
 async def answer_body(sent: asyncio.Future[messages.Response], timeout: float) -> Any:
     """Return the body of what came for a request. Raise RequestFailed, TimeoutError or ChannelClosed."""
-    async with asyncio.timeout(timeout):
-        response = await sent
+    if not sent.done():
+        async with asyncio.timeout(timeout):
+            await sent
+    response = sent.result()
     if not response.success:
         raise RequestFailed(response.message or f"{response.command} failed")
     return response.body

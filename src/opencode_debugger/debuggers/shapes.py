@@ -188,6 +188,8 @@ class StopEvent:
     """what else the debugger says about it"""
     is_blocked: bool = False
     """the thread is inside a call that has not returned: it halts when it does, which is another stop"""
+    stack: Asked | None = None
+    """the answer to the question for its stack, if the debugger gave it together with the stop"""
 
 
 @dataclass(frozen=True)

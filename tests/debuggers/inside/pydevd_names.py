@@ -52,7 +52,7 @@ VARIABLES = {
     "processor": pydevd_process_net_command_json.PyDevJsonCommandProcessor,
     "py_db": debugger,
     "pydevd": pydevd,
-    "writer": pydevd_comm.WriterThread,
+    "writer": pydevd_comm.WriterThread(None, debugger),
 }
 """What our code calls its variables that hold parts of pydevd."""
 PARTS = {

@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...dap.messages import Event
-from ..shapes import UNTOLD, StopEvent
+from ...dap.messages import Event, Response
+from ..shapes import UNTOLD, Asked, StopEvent
 from .breakpoint_ids import BreakpointIds, bound_function
 from .debugpy_protocol import FIELD
 from .inside_calls import InsideCalls
@@ -35,6 +35,8 @@ class DebugpyEvents:
             case "stopped":
                 reason, hit = self._ids.explain_stop(body["reason"], body.get("hitBreakpointIds") or [])
                 together, more = body.get("allThreadsStopped", True), body.get(FIELD) or {}
+                if (frames := more.pop("frames", None)) is not None:
+                    more["stack"] = _answered({"stackFrames": frames})
                 self._listener.on_stopped(StopEvent(reason, body["threadId"], together, hit, **more))
             case "initialized":
                 if not self.initialized.done():
@@ -84,3 +86,10 @@ class DebugpyEvents:
                 self._listener.on_rebound(body["number"], bound_function(body))
             case "together":
                 self._ids.together[body["id"]] = body["ids"]
+
+
+def _answered(body: dict[str, Any]) -> Asked:
+    """Return what a request for this would have become that has been answered."""
+    asked = asyncio.get_running_loop().create_future()
+    asked.set_result(Response(0, body=body))
+    return asked

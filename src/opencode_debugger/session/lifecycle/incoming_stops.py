@@ -34,7 +34,7 @@ class IncomingStops:
 
     def add_stop(self, event: StopEvent) -> None:
         # Asked for before anybody is woken: where it stopped is the first thing to know.
-        asked = self._debuggee.require_adapter().inspection.ask_stack(event.thread_id)
+        asked = event.stack or self._debuggee.require_adapter().inspection.ask_stack(event.thread_id)
         self._queue.put_nowait((event, asked))
         if self._handler is None:
             self._handler = asyncio.get_running_loop().create_task(self._handle_stops())

@@ -13,7 +13,14 @@ from . import full_speed, python_versions, recording
 from .breakpoints import exception_stops, function_breakpoints, hit_decisions
 from .evaluation import printed_output
 from .processes import forked_children, joining, leaving, spawning
-from .pydevd_patches import endless_recursion, passed_breakpoints, pydevd_output, pydevd_parts, stop_events
+from .pydevd_patches import (
+    endless_recursion,
+    message_sending,
+    passed_breakpoints,
+    pydevd_output,
+    pydevd_parts,
+    stop_events,
+)
 from .rpc import call_scope, calling, handles, interrupts, runner_connection
 from .rpc.calling import call, call_elsewhere
 from .rpc.event_sending import send_event
@@ -27,6 +34,7 @@ __all__ = ("call", "call_elsewhere", "python_versions", "recording", "runner_con
 def prepare() -> None:
     """Patch pydevd and get our parts ready: once per process, before the program runs or right after attaching."""
     pydevd_output.install()
+    message_sending.install()
     stop_events.install(on_resume=_forget_resumed)
     first = (pydevd_parts, calling, passed_breakpoints, exception_stops, endless_recursion, forked_children, joining)
     for part in (*first, file_versions, asyncio_tasks, multi_step, function_breakpoints, leaving):

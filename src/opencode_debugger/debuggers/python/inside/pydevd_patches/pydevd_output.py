@@ -32,6 +32,10 @@ def install() -> None:
         if self._after_send or get_protocol() != HTTP_JSON_PROTOCOL:
             original(self, sock)
         else:
-            sock.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(self._as_bytes), self._as_bytes))
+            sock.sendall(framed_message(self))
 
     NetCommand.send = send
+
+
+def framed_message(command: Any) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%b" % (len(command._as_bytes), command._as_bytes)

@@ -137,6 +137,7 @@ class Stops:
         # Made here, on the thread that stops and outside the lock: it may run the str() of an exception.
         is_own = reason != self.halted_with_others or not together
         report = _stop_report(notifier, thread_id, thread, reason) if is_own else None
+        frames = _stack_of(notifier, thread_id) if is_own else None
         with notifier._lock:
             paused, notifier._pause_requested = notifier._pause_requested, False
             notifier._suspended_thread_id_to_thread[thread_id] = thread
@@ -145,7 +146,7 @@ class Stops:
                 paused = True  # its call has returned: it is somewhere else now
             if report is None and paused:
                 report = _stop_report(notifier, thread_id, thread, reason)
-            self.send_report(notifier, thread_id, report)
+            self.send_report(notifier, thread_id, report, frames)
 
     def on_thread_resume(self, notifier: Any, thread_id: Any, thread: Any) -> None:
         with notifier._lock:
@@ -190,7 +191,7 @@ class Stops:
                 self.blocked.add(thread_id)
                 self.send_report(notifier, thread_id, report)
 
-    def send_report(self, notifier: Any, thread_id: Any, report: Any) -> None:
+    def send_report(self, notifier: Any, thread_id: Any, report: Any, frames: Any = None) -> None:
         py_db = notifier._py_db()
         if py_db is None or report is None:
             return
@@ -199,6 +200,8 @@ class Stops:
         body = report.as_dict["body"]
         body["allThreadsStopped"] = notifier.multi_threads_single_notification
         body[FIELD] = {"number": self.last_number, "after": self.last_serial, "is_blocked": thread_id in self.blocked}
+        if frames is not None:
+            body[FIELD]["frames"] = frames
         py_db.writer.add_command(pydevd_parts.NetCommand(report.id, report.seq, report.as_dict, is_json=True))
 
     def is_marked(self, thread: Any) -> bool:
@@ -327,6 +330,19 @@ class Stops:
 def _stop_report(notifier: Any, thread_id: Any, thread: Any, reason: Any) -> object:
     py_db = notifier._py_db()
     return py_db and py_db.cmd_factory.make_thread_suspend_single_notification(py_db, thread_id, thread, reason)
+
+
+def _stack_of(notifier: Any, thread_id: Any) -> object:
+    """Return the frames of a thread that is about to halt: told with its stop, nobody has to ask for them.
+
+    None if that fails, as it may at the limit of recursion; then they are asked for."""
+    py_db = notifier._py_db()
+    try:
+        make = py_db.cmd_factory.make_get_thread_stack_message
+        answer = make(py_db, 0, thread_id, None, None, must_be_suspended=True)
+        return answer and answer.as_dict["body"]["stackFrames"]
+    except Exception:
+        return None
 
 
 def _wake_threads(py_db: Any) -> None:
