@@ -133,11 +133,14 @@ def is_spelled_alike(ours: str, theirs: str) -> bool:
 # What must differ from run to run.
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+CLOCK = re.compile(r"(?m)^(\d+) \d\d:\d\d:\d\d ")
+"""An entry of the timeline as text begins with its number, and the time of day."""
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 SESSION = re.compile(r"\bsess_[0-9a-z]+\b")
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 MADE_UP_NAME = re.compile(r"\bsession-[0-9a-f]{8}\b")
-LOCAL_PORT = re.compile(r"\b(127\.0\.0\.1|localhost|port) ?:? ?(\d{4,5})\b")
+LOCAL_PORT = re.compile(r"\b(127\.0\.0\.1|localhost|port|ocdb)(?: ?:? ?|-)(\d{4,5})\b")
+"""The cookie of a relay is called after its port."""
 PROCESS = re.compile(r"(?i)(?<![\w])(process|pid|processes|tracer|-CONT) (\d+)\b")
 CHILD_NAME = re.compile(r"/(\d+)$")
 """The name of a child's session ends in its process id."""
@@ -227,6 +230,7 @@ class Comparable:
         text = text.replace(f":{self._relay_port}", ":<port of the relay>")
         text = LLDB.sub("<lldb-dap>", text)
         text = TIME.sub("<time>", text)
+        text = CLOCK.sub(r"\1 <clock> ", text)
         text = UUID.sub("<uuid>", text)
         text = SESSION.sub(lambda found: self._placed("session", found[0]), text)
         text = MADE_UP_NAME.sub(lambda found: self._placed("name", found[0]), text)

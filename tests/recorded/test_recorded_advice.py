@@ -22,7 +22,7 @@ def test_waits_that_are_over(stage: Stage) -> None:
     loops = stage.write("loops.py", LOOPS)
     asks = stage.write("asks.py", "name = input('name? ')\nprint(name)\n")
     with stage.session() as session:
-        session.launch(loops, wait=False)
+        session.launch(loops, wait=False, fields="location")
         session.printed("up")
         session.get("/report", wait=0.1, fields="location")
         session.post("/continue", {"wait": 0.1})

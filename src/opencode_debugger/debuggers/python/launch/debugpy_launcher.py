@@ -348,6 +348,9 @@ def begin_child(config: Any) -> Program:
 
 def run_to_the_end(run: Any, inside: Any, pydevd: Any, config: Any) -> None:
     try:
+        py_db = pydevd.get_global_debugger()
+        if py_db is not None:
+            py_db.process_internal_commands(("*",))  # tells of the main thread, also if it ends at once
         inside.stop_events.current.program_runs.set()
         inside.recording.begin_program(config)
         run()
