@@ -58,6 +58,13 @@ def test_a_module_in_words_that_joining_does_not_know_is_refused(tmp_path: Path,
 
 def test_modules_that_need_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "main.js").write_text('import { one } from "./other.js";\n')
-    (tmp_path / "other.js").write_text('import { two } from "./main.js";\n')
+    (tmp_path / "other.js").write_text('import { two } from "./main.js";\nexport const one = 1;\n')
     with pytest.raises(ValueError, match=r"main\.js → other\.js → main\.js"):
+        join_modules(tmp_path, "main.js")
+
+
+def test_a_name_that_is_not_exported_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "main.js").write_text('import { one, two } from "./part.js";\n')
+    (tmp_path / "part.js").write_text("export const one = 1;\n")
+    with pytest.raises(ValueError, match=r"main\.js takes from part\.js what that does not export: two"):
         join_modules(tmp_path, "main.js")

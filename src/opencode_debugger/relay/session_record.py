@@ -79,13 +79,13 @@ class SessionRecord:
 
     async def current_item(self, asks: bool = False) -> SessionItem:
         """Return what the session looks like; without `asks` as its runner told it last, a moment ago perhaps."""
-        while asks or self.item is None or self.is_lost:
-            told = self.item
-            found = await self.summary()
-            if self.item is told:  # else the runner has told of a change meanwhile, which may be newer
-                self.item = found
-                return found
-        return self.item
+        told = self.item
+        if told is not None and not asks and not self.is_lost:
+            return told
+        found = await self.summary()
+        if self.item is told:  # else the runner has told of a change meanwhile, which may be newer
+            self.item = found
+        return found
 
     async def ask_summary(self) -> SessionItem | None:
         """Return what the runner says; nothing if it does not answer."""

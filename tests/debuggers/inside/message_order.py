@@ -16,12 +16,13 @@ from _pydevd_bundle.pydevd_comm import WriterThread
 from _pydevd_bundle.pydevd_constants import HTTP_JSON_PROTOCOL
 from _pydevd_bundle.pydevd_defaults import PydevdCustomization
 from _pydevd_bundle.pydevd_net_command import NULL_NET_COMMAND, NetCommand
-from inside.pydevd_patches import message_sending, pydevd_output
+from inside.pydevd_patches import message_sending, pydevd_output, pydevd_parts
 
 THREADS, MESSAGES, LONGEST = 4, 400, 30000
 PydevdCustomization.DEFAULT_PROTOCOL = HTTP_JSON_PROTOCOL
 debugger = pydevd.PyDB(set_as_global=False)
 pydevd_output.install()
+pydevd_parts.install()
 message_sending.install()
 
 
@@ -49,6 +50,27 @@ alone.add_command(message("alone", 1, 10))
 assert next(messages_of(theirs))["number"] == 1  # though the thread of the writer was never started
 assert alone.empty()
 
+
+class HastySocket(socket.socket):
+    """Takes a part of each message, and has another thread send before it says so."""
+
+    def send(self, data, how=0):
+        sent = super().send(data[: max(1, len(data) // 2)], how)
+        if meanwhile:
+            other = threading.Thread(target=writer.add_command, args=(meanwhile.pop(),))
+            other.start()
+            other.join()
+        return sent
+
+
+ours, theirs = socket.socketpair()
+writer = WriterThread(HastySocket(fileno=ours.detach()), debugger)
+meanwhile = [message("other", 2, 100)]
+writer.add_command(message("first", 1, 100))
+writer.start()
+received = messages_of(theirs)
+assert [next(received)["number"], next(received)["number"]] == [1, 2]  # none comes in the middle of another
+
 writer, theirs = new_writer()
 
 
@@ -58,11 +80,13 @@ def send_all(sender):
 
 
 threads = [threading.Thread(target=send_all, args=(each,)) for each in range(THREADS)]
-for each in threads:
+for each in threads[:2]:
     each.start()
-for each in threads:
+for each in threads[:2]:
     each.join()  # nobody reads yet
 writer.start()
+for each in threads[2:]:
+    each.start()
 seen = {sender: [] for sender in range(THREADS)}
 received = messages_of(theirs)
 for _ in range(THREADS * MESSAGES):
@@ -70,6 +94,7 @@ for _ in range(THREADS * MESSAGES):
     assert found["text"] == "x" * (found["number"] * 7919 % LONGEST)
     seen[found["sender"]].append(found["number"])
 assert all(numbers == list(range(MESSAGES)) for numbers in seen.values()), seen
+received.close()
 theirs.close()
 writer.add_command(message("late", 1, 10))  # whoever sends to nobody is not harmed
 print("in order")

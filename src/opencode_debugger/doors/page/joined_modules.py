@@ -26,7 +26,8 @@ class Module:
 
     name: str
     text: str
-    needs: list[str] = field(default_factory=list)
+    needs: dict[str, set[str]] = field(default_factory=dict)
+    """what it takes from others, by their names"""
     exports: dict[str, str] = field(default_factory=dict)
     """what each name that others see is here"""
 
@@ -37,9 +38,9 @@ class Module:
     def take_imports(self) -> None:
         def taken(found: re.Match[str]) -> str:
             standard, names, target = found.groups()
-            source = self._need(target)
             if standard:
-                return f"const {standard} = {source}.default;"
+                return f"const {standard} = {self._need(target, ['default'])}.default;"
+            source = self._need(target, [there for there, _ in pairs_of(names or "")])
             if names is None:
                 return ""
             return f"const {{ {', '.join(f'{name}: {here}' for name, here in pairs_of(names))} }} = {source};"
@@ -48,7 +49,7 @@ class Module:
 
     def take_exports(self) -> None:
         for names, target in PASSED_ON.findall(self.text):
-            source = self._need(target)
+            source = self._need(target, [there for there, _ in pairs_of(names)])
             self.exports |= {seen: f"{source}.{there}" for there, seen in pairs_of(names)}
         self.text = PASSED_ON.sub("", self.text)
         for names in LISTED.findall(self.text):
@@ -60,9 +61,9 @@ class Module:
         if left := LEFT.search(self.text):
             raise ValueError(f"{self.name} cannot be joined with others: {left.group()}")
 
-    def _need(self, target: str) -> str:
+    def _need(self, target: str, names: list[str]) -> str:
         name = posixpath.normpath(posixpath.join(posixpath.dirname(self.name), target))
-        self.needs.append(name)
+        self.needs.setdefault(name, set()).update(names)
         return constant_of(name)
 
     def as_function(self) -> str:
@@ -95,9 +96,11 @@ def modules_of(root: Path, entry: str) -> dict[str, Module]:
         if name != entry:
             module.take_exports()
         begun.append(name)
-        for needed in module.needs:
+        for needed, names in module.needs.items():
             if needed not in ready:
                 add(needed)
+            if missing := names - ready[needed].exports.keys():
+                raise ValueError(f"{name} takes from {needed} what that does not export: {', '.join(sorted(missing))}")
         begun.remove(name)
         ready[name] = module
 

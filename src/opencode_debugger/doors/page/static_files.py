@@ -14,7 +14,7 @@ from ..rest.front_page import address_of, front_text
 from .joined_modules import join_modules
 
 HTML = "text/html"
-STATIC = Path(__file__).with_name("static")
+STATIC = Path(__file__).resolve().with_name("static")
 INDEX = "index.html"
 JOINED = {"app/main.js": None, "app/session_parts.js": "app/main.js", "app/stream_worker.js": None}
 """Modules that come with all that they need, and for each the one that has been loaded before."""
@@ -69,7 +69,7 @@ def find_file(path: str) -> Path | None:
     """Return the file of a path below the folder of the page's files; nothing if it leads anywhere else."""
     try:
         found = (STATIC / path).resolve()
-        is_ours = found.is_relative_to(STATIC.resolve()) and found.suffix in KINDS and found.is_file()
+        is_ours = found.is_relative_to(STATIC) and found.suffix in KINDS and found.is_file()
     except (OSError, ValueError):  # too long, or with a null character
         return None
     return found if is_ours else None

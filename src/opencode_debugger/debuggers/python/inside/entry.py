@@ -15,6 +15,7 @@ from .evaluation import printed_output
 from .processes import forked_children, joining, leaving, spawning
 from .pydevd_patches import (
     endless_recursion,
+    late_tracing,
     message_sending,
     passed_breakpoints,
     pydevd_output,
@@ -34,10 +35,10 @@ __all__ = ("call", "call_elsewhere", "python_versions", "recording", "runner_con
 def prepare() -> None:
     """Patch pydevd and get our parts ready: once per process, before the program runs or right after attaching."""
     pydevd_output.install()
-    message_sending.install()
     stop_events.install(on_resume=_forget_resumed)
-    first = (pydevd_parts, calling, passed_breakpoints, exception_stops, endless_recursion, forked_children, joining)
-    for part in (*first, file_versions, asyncio_tasks, multi_step, function_breakpoints, leaving):
+    repairs = (pydevd_parts, message_sending, late_tracing, passed_breakpoints, exception_stops, endless_recursion)
+    parts = (calling, forked_children, joining, file_versions, asyncio_tasks, multi_step, function_breakpoints, leaving)
+    for part in (*repairs, *parts):
         part.install()
     full_speed.install()
     spawning.install(lambda: joining.rejoin_runner(_renew_forked_child))

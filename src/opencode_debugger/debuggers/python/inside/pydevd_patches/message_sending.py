@@ -8,26 +8,39 @@ from __future__ import annotations
 
 import _socket
 from _thread import allocate_lock
-from typing import Any, Optional
+from typing import Any
 
+from . import pydevd_parts
 from .pydevd_output import framed_message
 
 _HOW = getattr(_socket, "MSG_DONTWAIT", 0) | getattr(_socket, "MSG_NOSIGNAL", 0)
 
 
-class _Waiting:
-    """A message, or the rest of one, that the writer's thread sends."""
+class Sending:
+    """What a writer has begun to send."""
 
-    def __init__(self, command: Any, writer: Any, rest: Optional[bytes]) -> None:
-        self.id, self.as_dict = command.id, command.as_dict
-        self._command, self._writer, self._rest = command, writer, rest
+    def __init__(self) -> None:
+        self.lock = allocate_lock()
+        """held by whoever sends; who does not get it leaves a message to the thread of the writer"""
+        self.rest = b""
+        """of a message that did not fit into the socket: it comes before all that waits"""
+
+
+class Waiting:
+    """A message that the thread of the writer sends; without one, only the rest of what was begun."""
+
+    def __init__(self, writer: Any, command: Any) -> None:
+        self.id, self.as_dict = getattr(command, "id", None), getattr(command, "as_dict", None)
+        self._writer, self._command = writer, command
 
     def send(self, sock: Any) -> None:
-        with self._writer.ocdb_sending:
-            if self._rest is None:
+        sending = self._writer.ocdb_sending
+        with sending.lock:
+            rest, sending.rest = sending.rest, b""
+            if rest:
+                sock.sendall(rest)
+            if self._command is not None:
                 self._command.send(sock)
-            else:
-                sock.sendall(self._rest)
             self._writer._cmd_queue.task_done()
 
 
@@ -41,35 +54,37 @@ def install() -> None:
 
     def __init__(self: Any, *args: Any, **options: Any) -> None:
         begin(self, *args, **options)
-        self.ocdb_sending = allocate_lock()
+        self.ocdb_sending = Sending()
 
     def add_command(self: Any, cmd: Any) -> None:
-        lock = getattr(self, "ocdb_sending", None)
-        if lock is None:  # it was there before us, with messages that wait
+        sending = getattr(self, "ocdb_sending", None)
+        if sending is None:  # it was there before us, with messages that wait
             add(self, cmd)
         elif cmd is not NULL_NET_COMMAND and not self._kill_received:
-            rest = None
-            if lock.acquire(False):
+            if sending.lock.acquire(False):
                 try:
-                    rest = _send_now(self, cmd)
-                    if rest == b"":
+                    if send_now(self, sending, cmd):
                         return
-                    self._cmd_queue.put(_Waiting(cmd, self, rest), False)  # before anybody else sends
                 finally:
-                    lock.release()
-            else:
-                self._cmd_queue.put(_Waiting(cmd, self, None), False)
+                    sending.lock.release()
+            self._cmd_queue.put(Waiting(self, cmd), False)
 
+    # A thread that is halted in here would keep the lock: they are hidden from steps and breakpoints.
+    pydevd_parts.hide_functions(add_command, send_now, Waiting.send, Waiting.__init__, framed_message)
     WriterThread.__init__, WriterThread.add_command = __init__, add_command
 
 
-def _send_now(writer: Any, command: Any) -> Optional[bytes]:
-    """Return what is left of a message; None if it has to be sent whole, and later."""
+def send_now(writer: Any, sending: Sending, command: Any) -> bool:
+    """Send a message, or begin to; tell whether that was possible."""
     is_special = command.as_dict is None or command._after_send or writer.py_db.dap_messages_listeners
     if is_special or writer._cmd_queue.unfinished_tasks or not isinstance(writer.sock, _socket.socket):
-        return None
+        return False
     message = framed_message(command)
     try:
-        return message[writer.sock.send(message, _HOW) :]
-    except OSError:  # it is full, or the runner has gone, which that thread notices
-        return None
+        sent = writer.sock.send(message, _HOW)
+    except OSError:  # it is full, or the runner has gone, which the thread of the writer notices
+        return False
+    if sent < len(message):
+        sending.rest = message[sent:]
+        writer._cmd_queue.put(Waiting(writer, None), False)
+    return True

@@ -42,6 +42,14 @@ def replace_methods(kind: Any, *functions: Any) -> None:
         setattr(kind, function.__name__, function)
 
 
+def hide_functions(*functions: Any) -> None:
+    """Hide functions that run on the program's threads from steps and breakpoints, as pydevd's own files are."""
+    from _pydevd_bundle import pydevd_utils
+
+    for function in functions:
+        function.__code__ = function.__code__.replace(co_filename=pydevd_utils.__file__)
+
+
 def install() -> None:
     global pydevd, BaseSchema, FramesList, get_thread_id, commands, file_utils, tracing, FOLDER, STATE_RUN
     global suspend_threads_lock, NetCommand

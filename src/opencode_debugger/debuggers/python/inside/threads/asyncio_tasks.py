@@ -16,7 +16,7 @@ import weakref
 from importlib.machinery import ModuleSpec
 from traceback import FrameSummary
 from types import FrameType, MethodDescriptorType
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 from ..frames import is_debugger_file, module_name, outward_frames
 from ..pydevd_patches import pydevd_parts
@@ -50,8 +50,8 @@ class KnownTask(weakref.ref):  # type: ignore[type-arg]
 
 _numbers = itertools.count(1)
 _known_tasks: Dict[int, KnownTask] = {}
-_asyncio_modules: Set[int] = set()
-"""Ids of the variables of asyncio's modules, as they are met."""
+_asyncio_modules: Dict[int, Dict[str, Any]] = {}
+"""The variables of asyncio's modules, as they are met, by their ids."""
 
 
 def _add_task(task: Any, place: Optional[Place]) -> None:
@@ -66,19 +66,11 @@ def _forget_task(known: KnownTask) -> None:
 
 def install() -> None:
     noting = (_note_task, _is_asyncio_module, _is_asyncio, _add_task, _forget_task)
-    _hide_functions(AsyncioFinder.find_spec, _execute_and_watch, *noting)
+    pydevd_parts.hide_functions(AsyncioFinder.find_spec, _execute_and_watch, *noting)
     if TASKS_MODULE in sys.modules:
         _watch_registers(sys.modules[TASKS_MODULE])
     else:
         sys.meta_path.insert(0, AsyncioFinder())
-
-
-def _hide_functions(*functions: Any) -> None:
-    """Hide functions that run on the program's threads from steps, which do not go into pydevd's own files."""
-    from _pydevd_bundle import pydevd_utils
-
-    for function in functions:
-        function.__code__ = function.__code__.replace(co_filename=pydevd_utils.__file__)
 
 
 class AsyncioFinder:
@@ -112,7 +104,7 @@ def _watch_registers(module: Any) -> None:
             original(task)
             _note_task(task)
 
-        _hide_functions(add)
+        pydevd_parts.hide_functions(add)
         register.add = add
 
 
@@ -120,22 +112,19 @@ def _note_task(task: Any) -> None:
     """Note a task with the place of the innermost frame that is neither ours nor asyncio's.
 
     Programs make hundreds of thousands of tasks a second: this takes about a third of what making one takes."""
-    key = id(task)
-    known = _known_tasks.get(key)
+    known = _known_tasks.get(id(task))
     if known is not None and known() is task:
         return
     frame: Any = sys._getframe(2)
     while frame is not None and (id(frame.f_globals) in _asyncio_modules or _is_asyncio_module(frame.f_globals)):
         frame = frame.f_back
-    known = _known_tasks[key] = KnownTask(task, _forget_task)
-    known.key, known.number = key, next(_numbers)
-    known.place = frame and (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    _add_task(task, frame and (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
 
 
 def _is_asyncio_module(variables: Dict[str, Any]) -> bool:
     is_it = _is_asyncio(dict.get(variables, "__name__"))
     if is_it:
-        _asyncio_modules.add(id(variables))
+        _asyncio_modules[id(variables)] = variables
     return is_it
 
 
