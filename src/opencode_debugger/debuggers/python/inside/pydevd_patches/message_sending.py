@@ -1,7 +1,8 @@
 """Repairs that pydevd wakes a thread for each message: it is sent at once, by the thread that has it.
 
 To wake the thread of the writer, and to give it the interpreter, takes longer than to send. That thread sends what does
-not fit into the socket, and what comes behind that, so that no other thread ever waits for whoever reads.
+not fit into the socket, and what comes behind that, so that no other thread ever waits for whoever reads; and what we
+tell of a program that runs on, such as log messages: there may be many, and nobody waits for one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from . import pydevd_parts
 from .pydevd_output import framed_message
 
 _HOW = getattr(_socket, "MSG_DONTWAIT", 0) | getattr(_socket, "MSG_NOSIGNAL", 0)
+
+NEWS = "ocdb"
+"""The event with which we tell what nobody has asked for."""
 
 
 class Sending:
@@ -76,8 +80,11 @@ def install() -> None:
 
 def send_now(writer: Any, sending: Sending, command: Any) -> bool:
     """Send a message, or begin to; tell whether that was possible."""
-    is_special = command.as_dict is None or command._after_send or writer.py_db.dap_messages_listeners
-    if is_special or writer._cmd_queue.unfinished_tasks or not isinstance(writer.sock, _socket.socket):
+    told = command.as_dict
+    is_special = told is None or command._after_send or writer.py_db.dap_messages_listeners
+    if is_special or told.get("event") == NEWS:
+        return False
+    if writer._cmd_queue.unfinished_tasks or not isinstance(writer.sock, _socket.socket):
         return False
     message = framed_message(command)
     try:

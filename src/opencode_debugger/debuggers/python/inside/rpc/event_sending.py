@@ -6,6 +6,7 @@ import threading
 from typing import Callable, Dict, Mapping
 
 from ..pydevd_patches import pydevd_parts
+from ..pydevd_patches.message_sending import NEWS
 
 Send = Callable[[str, Mapping[str, object]], None]
 
@@ -15,7 +16,7 @@ def send_event(kind: str, body: Mapping[str, object]) -> None:
 
 
 def _event_message(kind: str, body: Mapping[str, object]) -> Dict[str, object]:
-    return {"type": "event", "event": "ocdb", "body": dict(body, kind=kind), "seq": 0}
+    return {"type": "event", "event": NEWS, "body": dict(body, kind=kind), "seq": 0}
 
 
 def send_now(kind: str, body: Mapping[str, object]) -> None:
