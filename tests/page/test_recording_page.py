@@ -62,6 +62,16 @@ def crashed(api: Api, shop: Path) -> Iterator[Session]:
         yield session
 
 
+@pytest.fixture
+def crashed_after_input(api: Api, shop: Path) -> Iterator[Session]:
+    """The same, but what it wrote first has surely come before it went on: it waits for an answer."""
+    shop.write_text(shop.read_text().replace('print("shopping", flush=True)', 'input("shopping? ")'))
+    with api.session(project_root=str(shop.parent), name="gift shop") as session:
+        run(session, shop, "gift")
+        session.post("/stdin", {"input": "yes\n", "wait": 60})
+        yield session
+
+
 def recording(page: Page, view: str) -> Locator:
     found = panel(page, "Recording")
     found.locator("label", has_text=re.compile(f"^{view}$")).click()
@@ -73,9 +83,9 @@ def values(page: Page) -> Any:
 
 
 def test_a_click_in_the_call_tree_goes_to_the_past_steps_go_both_ways_and_now_returns(
-    crashed: Session, visitor: Visitor, shop: Path
+    crashed_after_input: Session, visitor: Visitor, shop: Path
 ) -> None:
-    page = visitor.open_session(crashed)
+    page = visitor.open_session(crashed_after_input)
     tree = recording(page, "Call tree").get_by_role("tree", name="Calls")
     calls = tree.get_by_role("treeitem")
     failed = calls.filter(has_text="✗ TypeError").filter(has_text="total(")
