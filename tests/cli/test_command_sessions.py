@@ -77,6 +77,34 @@ def test_a_python_program_is_debugged_by_single_commands(shell: Ocdb, counting: 
     assert re.search("There is no session|sessions", shell.refuse("c"))
 
 
+def test_a_program_is_restarted_and_shown_on_its_page(ocdb: Ocdb, counting: Path) -> None:
+    where = place(counting, "add")
+    session = ocdb.json("run", "-b", where, "counting.py", "2")["session_id"]
+    ocdb("next")
+    assert f"paused: breakpoint bp_1 at {where} in count" in ocdb("restart")
+    address = ocdb("open", "--print", session)
+    assert address.endswith(f"#/sessions/{session}\n")
+    assert ocdb.json("open", "--print") == {"url": address.strip(), "session_id": session}
+    assert "sess_none" in ocdb.refuse("open", "--print", "sess_none")
+    ocdb("end")
+
+
+def test_tasks_are_listed(ocdb: Ocdb, program: Program) -> None:
+    path = program("""
+        import asyncio
+
+        async def main():
+            sleeper = asyncio.create_task(asyncio.sleep(100), name="sleeper")
+            await asyncio.sleep(0)
+            sleeper.cancel()  # @here
+
+        asyncio.run(main())
+    """, "sleeping.py")
+    ocdb("run", "-b", place(path, "here"), "sleeping.py")
+    assert "sleeper" in ocdb("tasks")
+    ocdb("end")
+
+
 def test_a_native_program_is_debugged_by_the_same_commands(ocdb: Ocdb, tmp_path: Path, build: Builder) -> None:
     source = tmp_path / "adding.c"
     source.write_text(

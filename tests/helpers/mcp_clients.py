@@ -10,7 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import httpx2
 from mcp import Client
@@ -56,14 +56,15 @@ def server_command(data_dir: Path) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def over_stdio(
-    data_dir: Path, folder: Path, mode: str = "auto", server: str | None = None
+    data_dir: Path, folder: Path, mode: str = "auto", server: str | None = None, log: TextIO | None = None
 ) -> AsyncIterator[Agent]:
+    """A server of its own; `log` is where the client keeps what it writes to stderr."""
     program, *args = [*server_command(data_dir), *(["--server", server] if server else [])]
     # What a debugged pytest does is not to depend on this run of pytest, nor on plugins that are installed.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     env = {**inherited, RUN_MARKER: RUN_ID, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     started = StdioServerParameters(command=program, args=args, cwd=folder, env=env)
-    async with Client(stdio_client(started), mode=mode) as client:
+    async with Client(stdio_client(started, errlog=log or sys.stderr), mode=mode) as client:
         yield Agent(client)
 
 

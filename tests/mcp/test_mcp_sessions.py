@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import Callable, Coroutine, Iterator
@@ -93,11 +94,14 @@ def test_python_program_is_debugged_from_its_start_to_its_end(connect: Connect, 
     play(story())
 
 
-def test_c_program_is_debugged_from_its_start_to_its_end(relay: Relay, build: Builder) -> None:
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_c_program_is_debugged_from_its_start_to_its_end(
+    relay: Relay, build: Builder, transport: str, tmp_path: Path
+) -> None:
     native = build("sums")
 
     async def story() -> None:
-        async with over_http(relay) as agent:
+        async with over_stdio(relay.data_dir, tmp_path) if transport == "stdio" else over_http(relay) as agent:
             started = await agent.ask(
                 "debug_run", program=str(native.program), cwd=str(native.program.parent), breakpoints=["add"])
             assert started.structured_content is not None
@@ -212,6 +216,23 @@ def test_relay_is_started_for_the_first_call_and_again_after_a_crash(program: Wr
 
     with relay_ended(data):
         play(story())
+
+
+def test_relay_of_another_version_is_asked_and_that_is_logged(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+
+    async def story() -> None:
+        async with over_stdio(data, tmp_path) as agent:
+            assert "no session" in await agent.call("debug_sessions")
+        lock = data / "relay.lock"
+        lock.write_text(json.dumps(json.loads(lock.read_bytes()) | {"version": "0.0.1"}))
+        async with over_stdio(data, tmp_path, log=log) as agent:
+            assert "no session" in await agent.call("debug_sessions")
+
+    with open(tmp_path / "log", "w+") as log, relay_ended(data):
+        play(story())
+        log.seek(0)
+        assert log.read().count("has version 0.0.1, this client") == 1
 
 
 def test_relay_that_cannot_be_reached_is_told_to_the_model(tmp_path: Path) -> None:

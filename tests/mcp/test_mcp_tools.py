@@ -52,6 +52,12 @@ def started(relay: Relay) -> Started:
     return run
 
 
+async def listed(agent: Agent, of: str) -> dict[str, Any]:
+    answer = (await agent.ask("debug_stack", of=of)).structured_content
+    assert answer is not None
+    return answer
+
+
 def play(story: Coroutine[Any, Any, None]) -> None:
     asyncio.run(story)
 
@@ -140,6 +146,11 @@ def test_threads_tasks_and_locks_are_told(started: Started, program: Write) -> N
             assert "waiter" in await agent.call("debug_stack", of="threads")
             assert "sleeper" in await agent.call("debug_stack", of="tasks")
             assert "sleeper waits for" in await agent.call("debug_stack", of="locks")
+            (task,) = [row for row in (await listed(agent, "tasks"))["tasks"] if row["name"] == "sleeper"]
+            (thread,) = [row for row in (await listed(agent, "threads"))["threads"] if row["name"] == "waiter"]
+            assert "100" in await agent.call("debug_eval", expression="delay", task=task["id"])
+            held = await agent.call("debug_eval", expression="lock.locked()", thread=thread["id"])
+            assert "True" in held and "inside a call" in held
             assert "main" in await agent.call("debug_stack", count=1)
 
     play(story())
@@ -261,6 +272,21 @@ def test_every_other_operation_is_called_by_its_name(started: Started, program: 
             assert "healthy" in await agent.call("debug_call", operation="health")
             refused = await agent.refused("debug_call", operation="add_watch", arguments={"expresion": "x"})
             assert "expression" in refused and "details" not in refused
+
+    play(story())
+
+
+def test_what_cannot_be_debugged_is_told_with_what_to_do(relay: Relay, program: Write) -> None:
+    path = program(STEPS)
+
+    async def story() -> None:
+        async with over_http(relay, "legacy") as agent:
+            folder = str(path.parent)
+            missing = await agent.refused("debug_run", script="nowhere.py", cwd=folder)
+            assert "nowhere.py does not exist" in missing and "set cwd" in missing
+            ended = await agent.call("debug_run", script=path.name, cwd=folder, breakpoints=[f"{path.name}:2"])
+            assert "No executable code at line 2" in ended and "exited with code 0" in ended
+            await agent.call("debug_end")
 
     play(story())
 

@@ -19,7 +19,7 @@ from opencode_debugger.operations.event_kinds import EventKind
 
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-SECTIONS = ("A first session", "A failing test", "A crash in C")
+SECTIONS = ("A first session", "A failing test", "How did it come about?", "A crash in C")
 """What a new user pastes, in this order."""
 
 

@@ -32,15 +32,16 @@ NO_BROWSER = (
 def open_page(command: Command, given: dict[str, Any]) -> int:
     """Print the address, and show it where there is a display. A code in it signs in, if the relay asks for tokens."""
     options, named = RelayOptions.take_from(given), given.get("named") or given.get("session")
+    as_json = given.get("json", False)
     if named is not None and is_file_name(named):
-        return open_file(options, named, given.get("json", False))
+        return open_file(options, named, as_json)
     asker = options.asker()
     if asker.address.uds:
         raise Problem(NO_BROWSER.format(uds=asker.address.uds))
     session = run_now(_find_session(asker, named, options.memory().recall()))
     made = msgspec.json.decode(run_now(asker.ask("make_sign_in_code", {})), type=SignInCode)
     address = page_address(asker.address, made.code, session)
-    print(address)
+    print(msgspec.json.encode({"url": address, "session_id": session}).decode() if as_json else address)
     if not given.get("only_print") and has_display():
         sys.stdout.flush()
         _show(address)

@@ -6,9 +6,10 @@ import logging
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from ...client.address import Problem
-from ...client.discovery import running_or_started
+from ...client.address import Address, Problem
+from ...client.discovery import running_or_started, version_note
 from .failure import fail
 
 
@@ -21,9 +22,17 @@ def serve_mcp(server: str | None, token_file: Path | None, data_dir: Path | None
     from ...doors.mcp.stdio_connection import serve_stdio
 
     try:
-        uvloop.run(serve_stdio(partial(running_or_started, server, token_file, data_dir, cafile)))
+        uvloop.run(serve_stdio(partial(find_relay, server, token_file, data_dir, cafile)))
     except Problem as problem:
         return fail(str(problem))
     except KeyboardInterrupt:
         return 0
     return 0
+
+
+def find_relay(*where: Any) -> Address:
+    """Find the relay, or start one; that it has another version is for the log that clients keep of stderr."""
+    address = running_or_started(*where)
+    if note := version_note(address):
+        print(f"opencode-debugger: {note}", file=sys.stderr, flush=True)
+    return address
