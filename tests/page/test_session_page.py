@@ -182,6 +182,8 @@ def test_run_to_here_hover_search_any_line_or_file_then_coloured_output_input_an
     expect(exception).to_contain_text("looked for a customer")
     expect(values(page).filter(has_text="'Ada'")).to_be_visible()
     keep_screenshot(page, "exception")
+    raised = panel(page, "Timeline").get_by_role("option").filter(has_text="exception")
+    expect(raised).to_contain_text("ValueError: no such customer")
 
 
 def test_values_are_set_watched_and_evaluated_in_the_console(paused: Session, visitor: Visitor) -> None:
@@ -225,6 +227,7 @@ def test_the_timeline_has_every_command_and_shows_what_was_said_then(
     paused.evaluate("discount * 2")
     asked = timeline.get_by_role("option").filter(has_text="discount * 2")
     expect(asked).to_contain_text("1.0")
+    expect(asked).to_contain_text(re.compile(r"\d ms"))
     timeline.get_by_role("option").filter(has_text="launch").click()
     expect(timeline.get_by_label("Report", exact=True)).to_contain_text("locals:")
     with page.expect_download() as download:

@@ -15,8 +15,11 @@ from urllib.parse import urlencode
 
 import httpx2
 import pytest
+from command import Ocdb
 from dap_client import Dap, Failed
-from relays import Api, Relay, Session, refusal
+from mcp_clients import over_http
+from relays import Api, Relay, Session, line_of, refusal
+from text_answers import in_text
 from waiting import wait_until
 
 from opencode_debugger.errors import RelayError
@@ -34,6 +37,14 @@ def average(prices, password='hun' 'ter2'):
 
 
 print("average:", average([10, 20, 60]))
+"""
+ABSENT = """\
+import threading
+
+try:
+    {}["pen"]  # @raises
+except KeyError:
+    threading.Event().wait()
 """
 
 
@@ -92,6 +103,19 @@ def test_the_timeline_tells_who_asked_for_what_and_what_came_of_it(prices: Sessi
     refusal(404, "ENTRY_NOT_FOUND", prices.get, "/timeline/0")
 
 
+def test_the_timeline_has_exceptions_and_how_long_each_command_took(api: Api, program: Callable[..., Path]) -> None:
+    path = program(ABSENT, "absent.py")
+    with api.session(project_root=str(path.parent)) as session:
+        session.launch(path, stop_on_exception="raised")
+        session.resume(wait=0.3)
+        raised, launch, resume = rows(session)
+        place = f"absent.py:{line_of(path, 'raises')}"
+        assert (raised["kind"], raised["status"], raised["location"]) == ("exception", "paused", place)
+        assert raised["outcome"] == f"KeyError: 'pen' at {place} in <module>"
+        assert session.get(f"/timeline/{raised['id']}")["report_of"] == launch["id"]
+        assert raised["duration_ms"] is None and launch["duration_ms"] >= 0 and resume["duration_ms"] >= 300
+
+
 def test_pages_of_the_timeline_neither_lose_nor_repeat_anything(prices: Session) -> None:
     whole = rows(prices)
     first = prices.get("/timeline", limit=2)
@@ -123,6 +147,39 @@ def frames(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
             event = line[7:]
         elif line.startswith("data: "):
             yield event, json.loads(line[6:])
+
+
+def page_of(relay: Relay, session_id: str) -> str:
+    return f"{relay.base_url.removesuffix('/api/v1')}/#/sessions/{session_id}"
+
+
+def test_a_report_ends_with_a_link_to_its_session_on_the_page_if_one_is_asked_for(
+    relay: Relay, prices: Session
+) -> None:
+    link = page_of(relay, prices.id)
+    assert in_text(prices, "GET", "/report", link="true").endswith(f"\npage: {link}")
+    assert prices.get("/report", link="true")["link"] == link
+    assert link not in in_text(prices, "GET", "/report") and "link" not in prices.get("/report")
+
+
+def test_a_relay_that_is_set_to_give_links_ends_the_reports_of_the_command_and_of_agents_with_one(
+    tmp_path: Path, program: Callable[..., Path]
+) -> None:
+    program(PRICES, "prices.py")
+    relay = Relay(tmp_path / "data", page_links=True).start()
+
+    async def step(session_id: str) -> str:
+        async with over_http(relay) as agent:
+            return await agent.call("debug_step", session=session_id)
+
+    try:
+        started = Ocdb(relay.data_dir, tmp_path, {})("run", "prices.py", "-b", "prices.py:4").rstrip("\n")
+        session_id = started.rpartition("/")[2]
+        link = page_of(relay, session_id)
+        assert started.endswith(f"\npage: {link}")
+        assert asyncio.run(step(session_id)).endswith(f"\npage: {link}")
+    finally:
+        relay.stop()
 
 
 def test_what_the_page_has_seen_is_still_news_to_the_agent(prices: Session) -> None:

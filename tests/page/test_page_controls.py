@@ -1,0 +1,182 @@
+"""What a person moves and changes by buttons, keys, fields and tables, and what the page then says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from browsers import Visitor, expect_current_line, line, panel
+from playwright.sync_api import expect
+from relays import Api, Session, line_of, refusal
+from waiting import wait_until
+
+TURNS = """
+    import time
+
+    def double(number):
+        return 2 * number  # @double
+
+    total = double(1)  # @first
+    total = double(total)  # @second
+    total += 1  # @third
+    for number in range(5):
+        total += number  # @add
+    print("sum", total)  # @print
+    while total:
+        time.sleep(0.01)
+"""
+FAMILY = """
+    import os, subprocess, sys
+
+    print(sys.argv[1:], os.environ["GREETING"])
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    child.wait()  # @wait
+"""
+TALKATIVE = """
+    for number in range(100):
+        last = number  # @log
+    print("done")  # @done
+"""
+SHORT_TIMELINE = 10_000
+"""Bytes, the fewest that can be set."""
+ENTRY_BYTES = 600
+"""What an entry takes at least."""
+
+
+@pytest.fixture
+def turns(program: Callable[..., Path]) -> Path:
+    return program(TURNS, "turns.py")
+
+
+@pytest.fixture
+def paused(api: Api, turns: Path) -> Iterator[Session]:
+    with api.session(project_root=str(turns.parent), name="turns") as session:
+        session.break_at(turns, "first")
+        session.launch(turns)
+        yield session
+
+
+@pytest.fixture
+def short_timelines(api: Api) -> Iterator[None]:
+    before = api.get("/config")["settings"]["timeline_max_bytes"]["value"]
+    api.patch("/config", {"timeline_max_bytes": SHORT_TIMELINE})
+    yield
+    api.patch("/config", {"timeline_max_bytes": before})
+
+
+def test_buttons_and_keys_run_to_a_line_step_continue_pause_restart_and_stop(
+    paused: Session, visitor: Visitor, turns: Path
+) -> None:
+    page = visitor.open_session(paused)
+    buttons = page.get_by_role("toolbar", name="Run and step")
+
+    def click(name: str) -> None:
+        buttons.get_by_role("button", name=name, exact=True).click()
+
+    expect_current_line(page, line_of(turns, "first"))
+    line(page, line_of(turns, "second")).locator(".code").click()
+    page.keyboard.press("Control+F10")
+    expect_current_line(page, line_of(turns, "second"))
+    click("Step into")
+    expect_current_line(page, line_of(turns, "double"))
+    click("Step out")
+    expect_current_line(page, line_of(turns, "second"))
+    click("Step over")
+    expect_current_line(page, line_of(turns, "third"))
+    click("Continue")
+    expect(page.get_by_text("Running", exact=True)).to_be_visible()
+    click("Pause")
+    expect(page.get_by_text("Paused", exact=True)).to_be_visible()
+    click("Restart")
+    expect_current_line(page, line_of(turns, "first"))
+    page.keyboard.press("F5")
+    expect(page.get_by_text("Running", exact=True)).to_be_visible()
+    page.keyboard.press("F6")
+    expect(page.get_by_text("Paused", exact=True)).to_be_visible()
+    page.keyboard.press("Control+Shift+F5")
+    expect_current_line(page, line_of(turns, "first"))
+    click("Stop the program")
+    expect(page.get_by_text("Ended", exact=True)).to_be_visible()
+    expect(page.get_by_text("stopped on request")).to_be_visible()
+
+
+def test_a_breakpoint_stops_at_the_hit_that_is_asked_for_until_the_table_switches_it_off_or_removes_it(
+    paused: Session, visitor: Visitor, turns: Path
+) -> None:
+    page = visitor.open_session(paused)
+    add, printed = line_of(turns, "add"), line_of(turns, "print")
+    line(page, add).locator(".gutter").click(button="right")
+    editor = page.get_by_role("dialog", name=f"Breakpoint at line {add}")
+    editor.get_by_label("On hits").fill("3")
+    editor.get_by_role("button", name="Set").click()
+    table = panel(page, "Breakpoints")
+    expect(table.get_by_role("listitem").filter(has_text=f"turns.py:{add}")).to_contain_text("hits 3")
+    page.get_by_role("button", name=f"Line {printed}: set a breakpoint").click()
+    expect(line(page, printed).locator("button.breakpoint")).to_be_visible()
+    page.keyboard.press("F5")
+    expect_current_line(page, add)
+    expect(line(page, add)).to_contain_text("number = 2")
+    page.keyboard.press("F5")
+    expect_current_line(page, printed)
+
+    table.get_by_role("checkbox", name=f"Active: turns.py:{add}").uncheck()
+    expect(line(page, add).locator("button.off")).to_be_visible()
+    table.get_by_role("button", name=f"Remove turns.py:{printed}").click()
+    expect(line(page, printed).locator("button.breakpoint")).to_have_count(0)
+    page.keyboard.press("Control+Shift+F5")
+    expect_current_line(page, line_of(turns, "first"))
+    page.keyboard.press("F5")
+    expect(panel(page, "Output").get_by_role("log")).to_contain_text("sum 15")
+    assert [each["enabled"] for each in paused.get("/breakpoints")["breakpoints"]] == [True, False]
+
+
+def test_a_module_is_started_with_arguments_and_a_variable_and_its_child_is_below_it_in_the_list(
+    api: Api, visitor: Visitor, program: Callable[..., Path]
+) -> None:
+    path = program(FAMILY, "family.py")
+    page = visitor.open()
+    page.get_by_role("button", name="New session…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("group", name="What to run").get_by_text("Module").click()
+    dialog.get_by_label("Module", exact=True).last.fill("family")
+    dialog.get_by_label("Arguments").fill("--size 'two words'")
+    dialog.get_by_label("Working directory").fill(str(path.parent))
+    dialog.get_by_label("Breakpoints, one a line").fill(f"{path}:{line_of(path, 'wait')}")
+    dialog.get_by_label("Environment, one a line").fill("GREETING=a=b")
+    dialog.get_by_label("Debug child processes").check()
+    dialog.get_by_role("button", name="Start").click()
+    expect_current_line(page, line_of(path, "wait"))
+    expect(panel(page, "Output").get_by_role("log")).to_contain_text("['--size', 'two words'] a=b")
+
+    with Session(api, page.url.rpartition("/")[2]) as session:
+        page.get_by_role("link", name="All sessions").click()
+        row = page.get_by_role("row").filter(has=page.locator(f"[href='#/sessions/{session.id}']"))
+        expect(row.get_by_role("cell").nth(3)).to_contain_text("(page)")
+        expect(row.get_by_role("cell").nth(4)).to_have_text(re.compile(r"^\d+ (s|min)$"))
+        (child,) = wait_until(lambda: session.get()["children"])
+        below = row.locator("xpath=following-sibling::tr[1]")
+        expect(below).to_contain_text(f"pid {child['pid']}")
+        expect(below.locator(".depth-1")).to_be_visible()
+        expect(below.get_by_role("button", name=re.compile("^Delete"))).to_be_visible()
+        expect(below.get_by_role("button", name=re.compile("^Restart"))).to_have_count(0)
+
+
+@pytest.mark.usefixtures("short_timelines")
+def test_a_timeline_that_is_full_says_how_many_older_entries_are_gone(
+    api: Api, visitor: Visitor, program: Callable[..., Path]
+) -> None:
+    path = program(TALKATIVE, "talkative.py")
+    with api.session(project_root=str(path.parent)) as session:
+        session.break_at(path, "log", log_message="at {number}")
+        session.break_at(path, "done")
+        session.launch(path)
+        told = session.get("/timeline")
+        assert len(told["entries"]) * ENTRY_BYTES <= SHORT_TIMELINE
+        assert told["dropped"] > 80 and told["entries"][0]["id"] == told["dropped"] + 1
+        refusal(404, "ENTRY_NOT_FOUND", session.get, "/timeline/1")
+        page = visitor.open_session(session)
+        timeline = panel(page, "Timeline")
+        expect(timeline).to_contain_text(f"{told['dropped']} older entries are gone")
+        expect(timeline.get_by_role("option").filter(has_text="at 99")).to_be_visible()
