@@ -141,14 +141,15 @@ def test_a_module_is_started_with_arguments_and_a_variable_and_its_child_is_belo
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("group", name="What to run").get_by_text("Module").click()
     dialog.get_by_label("Module", exact=True).last.fill("family")
-    dialog.get_by_label("Arguments").fill("--size 'two words'")
+    dialog.get_by_label("Arguments").fill("--size='two words' last")
     dialog.get_by_label("Working directory").fill(str(path.parent))
     dialog.get_by_label("Breakpoints, one a line").fill(f"{path}:{line_of(path, 'wait')}")
     dialog.get_by_label("Environment, one a line").fill("GREETING=a=b")
     dialog.get_by_label("Debug child processes").check()
     dialog.get_by_role("button", name="Start").click()
     expect_current_line(page, line_of(path, "wait"))
-    expect(panel(page, "Output").get_by_role("log")).to_contain_text("['--size', 'two words'] a=b")
+    expect(panel(page, "Output").get_by_role("log")).to_contain_text("['--size=two words', 'last'] a=b")
+    assert "GREETING" not in page.evaluate("JSON.stringify(localStorage)"), "it might be a secret"
 
     with Session(api, page.url.rpartition("/")[2]) as session:
         page.get_by_role("link", name="All sessions").click()

@@ -14,11 +14,11 @@ const KINDS = {
 };
 const STOPS = { "": "as usual (uncaught)", uncaught: "uncaught ones", raised: "every one that is raised", never: "never" };
 
-/** What was typed last, for the next time. */
+/** What was typed last, for the next time; but for the environment, which may hold secrets. */
 const lastDraft = remembered("new-session", { kind: "script" });
 
 export function NewSession({ store, onClose }) {
-  const draft = useSignal({ ...lastDraft.value });
+  const draft = useSignal({ ...lastDraft.value, env: "" });
   const isBusy = useSignal(false);
   const error = useSignal(null);
   const kind = store && draft.value.kind === "test" ? "script" : draft.value.kind;
@@ -27,7 +27,7 @@ export function NewSession({ store, onClose }) {
     error.value = null;
     try {
       await (store ? launchIn(store, draft.value) : runNew(draft.value));
-      lastDraft.value = draft.value;
+      lastDraft.value = { ...draft.value, env: "" };
       onClose();
     } catch (refused) {
       error.value = refused;

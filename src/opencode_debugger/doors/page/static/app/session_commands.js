@@ -21,7 +21,7 @@ async function send(store, name, body = NO_WAIT) {
     const wish = wishes.get(store);
     wishes.delete(store);
     // An event may be here before the answer, and somebody quick has seen it.
-    if (wish && number !== store.stopNumber.value) perform(store, wish);
+    if (wish && number !== store.stopNumber.value) wish();
   }
 }
 
@@ -74,16 +74,23 @@ async function launch(store) {
 }
 
 /** Let the program run to a line, once. */
-export const runTo = (store, path, line) => send(store, "run-to", { file: path, line, wait: false });
+export const runTo = (store, path, line) => whenFree(store, () => send(store, "run-to", { file: path, line, wait: false }));
 
 /** Stand at a moment of a recording, such as `#12`. */
-export const goTo = (store, moment, recording) => send(store, "goto", { moment, recording, ...PLACE_ONLY });
+export const goTo = (store, moment, recording) =>
+  whenFree(store, () => send(store, "goto", { moment, recording, ...PLACE_ONLY }));
+
+/** Do something now, or when the answer to the command before it is there. */
+function whenFree(store, run) {
+  if (store.pending.value) wishes.set(store, run);
+  else run();
+}
 
 /** Do a command if it can be done now; tell whether it could. */
 export function perform(store, name) {
   const command = commands[name];
   if (store.gone.value || !command.when(store)) return false;
-  if (store.pending.value) wishes.set(store, name);
+  if (store.pending.value) wishes.set(store, () => perform(store, name));
   else command.run(store);
   return true;
 }

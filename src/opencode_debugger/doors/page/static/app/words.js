@@ -28,11 +28,9 @@ export function endWords(end) {
   return end.reason ?? "";
 }
 
-/** Words of a command line, with quotes as a shell has them. */
+/** Words of a command line, with quotes as a shell has them; one that is not closed goes to the end. */
 export function splitWords(text) {
-  const words = [];
-  for (const [, double, single, plain] of text.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|((?:[^\s"'\\]|\\.)+)/g)) {
-    words.push(double?.replace(/\\(.)/g, "$1") ?? single ?? plain.replace(/\\(.)/g, "$1"));
-  }
-  return words;
+  const words = text.match(/(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\\.?|[^\s"'\\])+/g) ?? [];
+  return words.map((word) => word.replace(/"((?:[^"\\]|\\.)*)"?|'([^']*)'?|\\(.?)/g, (_, double, single, escaped) =>
+    double?.replace(/\\(.)/g, "$1") ?? single ?? escaped));
 }
