@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from browsers import Visitor, expect_current_line, line, panel
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 from relays import Api, Session, line_of, refusal
 from waiting import wait_until
 
@@ -83,8 +83,15 @@ def test_buttons_and_keys_run_to_a_line_step_continue_pause_restart_and_stop(
     expect_current_line(page, line_of(turns, "double"))
     click("Step out")
     expect_current_line(page, line_of(turns, "second"))
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/step-over", lambda route: held.append((route, route.fetch())))
     click("Step over")
     expect_current_line(page, line_of(turns, "third"))
+    line(page, line_of(turns, "print")).locator(".code").click()
+    page.keyboard.press("Control+F10")  # is done when the answer to the step has come
+    step, answer = held.pop()
+    step.fulfill(response=answer)
+    expect_current_line(page, line_of(turns, "print"))
     click("Continue")
     expect(page.get_by_text("Running", exact=True)).to_be_visible()
     click("Pause")
