@@ -202,7 +202,7 @@ def test_what_is_printed_while_no_relay_runs_is_not_lost(
         while not pathlib.Path(sys.argv[1]).exists():
             pass
         for number in range(2000):
-            print(number)
+            sys.stdout.write(f"{number}\\n")  # print would write a line in two pieces
         pathlib.Path(sys.argv[2]).touch()
         sys.exit(7)
         """
