@@ -79,6 +79,9 @@ def test_inspector_debugs_a_python_program(inspect: Inspect, program: Write) -> 
     stopped = call_tool(inspect, "debug_run", command="python sums.py", cwd=str(path.parent), breakpoints=["sums.py:3"])
     assert "sums.py:3" in stopped
     assert "total: 0 → 1" in call_tool(inspect, "debug_step")
+    call_tool(inspect, "debug_breakpoints", remove=["all"])
+    assert "exited with code 0" in call_tool(inspect, "debug_continue")
+    assert "deleted" in call_tool(inspect, "debug_end", session=stopped.split()[0])
 
 
 @pytest.mark.parametrize("inspect", ["http"], indirect=True)
