@@ -1,5 +1,5 @@
 /** A small form under a line: when its breakpoint stops, and what it writes instead. */
-import { html, useEffect, useRef, useSignal } from "./framework.js";
+import { html, useLayoutEffect, useRef, useSignal } from "./framework.js";
 import { runTo } from "./session_commands.js";
 import { attempt } from "./toasts.js";
 
@@ -14,8 +14,8 @@ export function BreakpointEditor({ store, path, line, top, onClose }) {
   const form = useRef(null);
   const draft = useSignal(Object.fromEntries(FIELDS.map(({ name }) => [name, present?.[name] ?? ""])));
   const isEnabled = useSignal(present?.enabled ?? true);
-  useEffect(() => {
-    form.current.querySelector("input").focus();
+  useLayoutEffect(() => {
+    form.current.querySelector("input").focus(); // at once: later, it would take what is typed into another field
   }, []);
   const save = async (event) => {
     event.preventDefault();
