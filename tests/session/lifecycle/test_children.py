@@ -589,7 +589,8 @@ def test_a_child_whose_runner_is_gone_starts_as_it_was_meant_to(tmp_path: Path) 
     import debugpy
 
     folder = ROOT / "src/opencode_debugger/debuggers/python"
-    code = "import os, sys; print(sys.argv, [name for name in os.environ if name[:3] in ('PYD', 'OPE')]); sys.exit(4)"
+    ours = "[name for name in os.environ if name.startswith(('PYDEVD', 'OPENCODE'))]"
+    code = f"import os, sys; print(sys.argv, {ours}); sys.exit(4)"
     config = {
         "way": {"folder": str(tmp_path), "name": "gone", "token": "it", "greeting": "us", "user": os.geteuid()},
         "debugpy": os.path.dirname(debugpy.__file__),
