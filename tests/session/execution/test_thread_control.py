@@ -20,13 +20,19 @@ Write = Callable[..., Path]
 
 MEETING = """
 import threading
+import time
 
-gate = threading.Barrier(3)
-over = threading.Event()
+present, over = [], threading.Event()
+
+
+def meet():
+    present.append(1)
+    while len(present) < 3:  # without a lock, which a halted thread might have
+        time.sleep(0.001)
 
 
 def work():
-    gate.wait()
+    meet()
     mine = ["of the worker"]
     for number in range(2):
         mine.append(number)  # @worker
@@ -34,14 +40,14 @@ def work():
 
 
 def rest():
-    gate.wait()
+    meet()
     over.wait()
 
 
 threads = [threading.Thread(target=work, name="Worker-1"), threading.Thread(target=rest, name="Worker-2")]
 for thread in threads:
     thread.start()
-gate.wait()
+meet()
 mains = {"of": "main"}  # @main
 over.set()  # @after
 for thread in threads:

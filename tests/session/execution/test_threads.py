@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from breadth import each_of, first_of
 from relays import ApiError, Session, line_of, pythons, refusal, session_on
+from waiting import wait_until
 
 PYTHONS = pythons("3.11", "3.13")
 THREADS, ROUNDS = 10, 24
@@ -134,7 +135,7 @@ def test_hit_conditions_count_the_hits_of_all_threads_together(
 
 def test_stepping_in_one_thread_loses_no_stop_of_the_others(crowd: Session, program: Callable[..., Path]) -> None:
     """Each stop is stepped once and continued once; a hit elsewhere may come in between, as a stop of its own."""
-    path = program(CROWD)
+    path = program(CROWD.replace("print(", "work('alone')  # whose steps none comes in between\nprint("))
     crowd.break_at(path, "eighth")
     stop = crowd.launch(path, fields=["breakpoints"])
     hits: Counter[int] = Counter()
@@ -149,11 +150,75 @@ def test_stepping_in_one_thread_loses_no_stop_of_the_others(crowd: Session, prog
                 steps += 1
         else:
             stop = crowd.resume(wait=True, fields=["breakpoints"])
-        assert hits.total() <= THREADS * ROUNDS
-    assert sorted(hits.values()) == [ROUNDS // 8] * THREADS
-    assert steps > 0
-    assert counts(crowd) == [THREADS * ROUNDS // 8]
-    assert (stop["exit_code"], crowd.output()) == (0, TOTAL)
+        assert hits.total() <= (THREADS + 1) * ROUNDS
+    assert sorted(hits.values()) == [ROUNDS // 8] * (THREADS + 1)
+    assert steps >= ROUNDS // 8
+    assert counts(crowd) == [(THREADS + 1) * ROUNDS // 8]
+    assert (stop["exit_code"], crowd.output()) == (0, f"{(THREADS + 1) * sum(range(ROUNDS))}\n")
+
+
+AT_ONCE = """
+import threading
+
+go = threading.Event()
+
+
+def has_halted(thread):
+    go.set()
+    while thread.additional_info.pydev_state != 2:  # as the debugger notes it
+        pass
+    return True
+
+
+def hit():
+    go.wait()
+    value = 1  # @hit
+    return value  # @next
+
+
+main = threading.main_thread()
+thread = threading.Thread(target=hit)
+thread.start()
+here = 1  # @main
+here = 2  # @then
+thread.join()
+"""
+
+
+def test_a_step_that_the_stop_of_another_thread_has_ended_is_no_stop_of_its_own(
+    crowd: Session, program: Callable[..., Path]
+) -> None:
+    path = program(AT_ONCE)
+    crowd.break_at(path, "main")
+    crowd.break_at(path, "hit")
+    crowd.launch(path)
+    stop = crowd.post("/step-until", {"expression": "has_halted(thread)"})
+    assert (stop["stop_reason"], stop["current_location"]["line"]) == ("breakpoint", line_of(path, "hit"))
+    step = crowd.step("over")
+    assert (step["stop_reason"], step["thread_id"]) == ("step", stop["thread_id"])
+    assert step["current_location"]["line"] == line_of(path, "next")
+    assert crowd.resume()["exit_code"] == 0
+    assert [event["body"]["reason"] for event in crowd.events("stopped")] == ["breakpoint", "breakpoint", "step"]
+
+
+def test_a_thread_that_is_let_go_alone_does_not_leave_a_stop_that_nobody_was_told_of(
+    crowd: Session, program: Callable[..., Path]
+) -> None:
+    path = program(AT_ONCE.replace("here = 1", "go.set()\nhere = 1"))
+    crowd.break_at(path, "main")
+    crowd.break_at(path, "hit", condition="has_halted(main)")
+    first = crowd.launch(path)
+    wait_until(lambda: len(crowd.get("/status")["stopped_threads"]) == 2)
+    (other,) = {row["thread_id"] for row in crowd.get("/status")["stopped_threads"]} - {first["thread_id"]}
+    places = {line_of(path, "main"): line_of(path, "then"), line_of(path, "hit"): line_of(path, "next")}
+    del places[first["current_location"]["line"]]
+    ((place, behind),) = places.items()
+    stop = crowd.resume(thread_id=other)
+    assert (stop["stop_reason"], stop["thread_id"], stop["current_location"]["line"]) == ("breakpoint", other, place)
+    step = crowd.step("over", thread_id=other, single_thread=True)
+    assert (step["thread_id"], step["current_location"]["line"]) == (other, behind)
+    assert crowd.resume()["exit_code"] == 0
+    assert [event["body"]["reason"] for event in crowd.events("stopped")] == ["breakpoint", "breakpoint", "step"]
 
 
 def test_every_thread_is_listed_and_can_be_looked_at(any_python: Session, program: Callable[..., Path]) -> None:

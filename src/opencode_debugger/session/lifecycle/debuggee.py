@@ -373,18 +373,27 @@ class Debuggee:
             self._announce_stop(waiting[0])
         return run, go
 
-    def resume_thread(self, thread_id: int, focus: Stop | None, leaving: str | None = None) -> tuple[Run, Go]:
-        """Let one thread run, while the others do what they do; `focus` is a halted one to be looked at meanwhile."""
+    def resume_thread(
+        self, thread_id: int, focus: Stop | None, leaving: str | None = None
+    ) -> tuple[Run, Go | None]:
+        """Let one thread run, while the others do what they do; `focus` is a halted one to be looked at meanwhile.
+
+        If it has just stopped and nobody was told, that is the outcome."""
         self._mark_told(self.stop)
+        going = {"thread_id": thread_id, "all_threads_continued": False}
+        own = self.stops.get(thread_id)
+        if own is not None and not own.is_logged:
+            run = self.new_run(None, thread_id)
+            self.log.add(EventKind.CONTINUED, going)
+            self._announce_stop(own)
+            return run, None
         self.change_count += 1
         go = self._new_go(alone=True)
-        own = self.stops.pop(thread_id, None)
+        self.stops.pop(thread_id, None)
         self.stacks.pop(thread_id, None)
-        if own is not None:
-            self._log_stop(own)
         run = self.new_run(leaving, thread_id)
         self.stop, self.state = focus, State.PAUSED if focus else State.RUNNING
-        self.log.add(EventKind.CONTINUED, {"thread_id": thread_id, "all_threads_continued": False})
+        self.log.add(EventKind.CONTINUED, going)
         if focus is not None:
             self.stacks[focus.thread_id] = focus.frames
             self._log_stop(focus)

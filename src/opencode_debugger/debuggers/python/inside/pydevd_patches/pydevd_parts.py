@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from types import CodeType
-from typing import Any, Tuple, cast
+from typing import Any, FrozenSet, Tuple, cast
 
 pydevd: Any = None
 BaseSchema: Any = None
@@ -19,6 +19,8 @@ NetCommand: Any = None
 get_thread_id: Any = None
 commands: Any = None
 """The numbers of messages, and of the reasons of stops and steps."""
+step_reasons: FrozenSet[int] = frozenset()
+"""Those of them that say that a step is done."""
 file_utils: Any = None
 """Knows files by the names that code has for them."""
 tracing: Any = None
@@ -52,7 +54,7 @@ def hide_functions(*functions: Any) -> None:
 
 def install() -> None:
     global pydevd, BaseSchema, FramesList, get_thread_id, commands, file_utils, tracing, FOLDER, STATE_RUN
-    global suspend_threads_lock, NetCommand
+    global suspend_threads_lock, NetCommand, step_reasons
     import debugpy
     import pydevd as loaded
     import pydevd_file_utils
@@ -68,6 +70,8 @@ def install() -> None:
 
     pydevd, FOLDER = loaded, os.path.dirname(debugpy.__file__)
     commands, file_utils, tracing = pydevd_comm_constants, pydevd_file_utils, pydevd_tracing
+    names = ("OVER", "INTO", "RETURN", "OVER_MY_CODE", "INTO_MY_CODE", "RETURN_MY_CODE", "INTO_COROUTINE")
+    step_reasons = frozenset(getattr(commands, "CMD_STEP_" + name) for name in names)
     NetCommand = pydevd_net_command.NetCommand
     BaseSchema, FramesList = pydevd_base_schema.BaseSchema, pydevd_frame_utils.FramesList
     get_thread_id, STATE_RUN = pydevd_constants.get_thread_id, pydevd_constants.STATE_RUN

@@ -53,6 +53,7 @@ def install(on_resume: Callable[..., None]) -> None:
     global current
     current = stops = Stops(pydevd_thread_lifecycle, pydevd_api, on_resume)
     pydevd.mark_thread_suspended = pydevd_thread_lifecycle.mark_thread_suspended = stops.mark_thread_suspended
+    pydevd.suspend_all_threads = stops.suspend_all_threads
     notifier = pydevd.ThreadsSuspendedSingleNotification
     notifier.notify_thread_suspended = _as_method(stops.notify_thread_suspended)
     notifier._notify_after_timeout = _as_method(stops.on_pause_timeout)
@@ -84,6 +85,7 @@ class Stops:
         self._resume_thread, self._disconnect = api.request_resume_thread, api.request_disconnect
         self._suspend_thread, self._mark_suspended = api.request_suspend_thread, lifecycle.mark_thread_suspended
         self._step_in_thread, self._step_into = pydevd_api.internal_step_in_thread, pydevd_api.internal_smart_step_into
+        self._suspend_others = lifecycle.suspend_all_threads
         self.on_resume = on_resume
         self.lock = lifecycle.suspend_threads_lock
         self.halted_with_others = lifecycle.CMD_THREAD_SUSPEND
@@ -213,10 +215,31 @@ class Stops:
         reason = getattr(thread, "stop_reason", self.halted_with_others)
         return self.is_marked(thread) and reason != self.halted_with_others
 
-    def mark_thread_suspended(self, thread: Any, stop_reason: Any, *args: Any, **kwargs: Any) -> object:
+    def mark_thread_suspended(
+        self, thread: Any, stop_reason: Any, original_step_cmd: int = -1, main_suspend: bool = True
+    ) -> object:
         if stop_reason == self.halted_with_others and self.decided_to_stop(thread):
             return thread.additional_info  # it stops for a reason of its own: keep that
-        return self._mark_suspended(thread, stop_reason, *args, **kwargs)
+        own_reason = stop_reason if original_step_cmd == -1 else original_step_cmd
+        if own_reason in pydevd_parts.step_reasons and not self.decided_to_stop(thread):
+            if self.is_marked(thread):  # the stop of another thread has ended its step
+                stop_reason, original_step_cmd = self.halted_with_others, -1
+            elif self.has_lost_its_step(thread):
+                thread.stop_reason = self.halted_with_others
+                return thread.additional_info
+        return self._mark_suspended(thread, stop_reason, original_step_cmd, main_suspend)
+
+    def has_lost_its_step(self, thread: Any) -> bool:
+        """Tell whether all threads were let go since this one has seen that its step is done."""
+        py_db = pydevd_parts.pydevd.get_global_debugger()
+        if py_db is None or not py_db.threads_suspended_single_notification.multi_threads_single_notification:
+            return False
+        return bool(self.thread_info(thread).pydev_step_cmd == -1)
+
+    def suspend_all_threads(self, py_db: Any, except_thread: Any) -> None:
+        """Halt the others, unless the thread that would have them halt does not halt itself."""
+        if self.is_marked(except_thread):
+            self._suspend_others(py_db, except_thread)
 
     # Going on.
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Dict, Optional, Set
+from typing import TYPE_CHECKING, Any, Dict, Optional
 
 from ..breakpoints.hit_decisions import evaluate_in_scope
 from ..frames import outward_frames
+from ..pydevd_patches import pydevd_parts
 from ..rpc.interrupts import Interrupted, guard, interrupt_thread
 from ..values.bounded_repr import describe_error
 from . import line_calls
@@ -30,8 +31,6 @@ _RESUMABLE = 0x20 | 0x80 | 0x200
 
 _underway: Dict[int, MultiStep] = {}
 """Multi-steps that are under way, by thread."""
-_step_reasons: Set[int] = set()
-"""pydevd's reasons to stop that are the end of a step."""
 _known: Dict[int, MultiStep] = {}
 """Multi-steps by token, until the relay has asked how they ended."""
 
@@ -173,7 +172,7 @@ def _steps_of(thread: Any) -> Optional[MultiStep]:
 def find_put_off(thread: Any, stop_reason: int) -> Optional[MultiStep]:
     """Return the multi-step that goes on where this thread is about to stop for this reason, or stops there later."""
     multi_step = _steps_of(thread)
-    is_own_step = stop_reason in _step_reasons and thread.ident == threading.get_ident()
+    is_own_step = stop_reason in pydevd_parts.step_reasons and thread.ident == threading.get_ident()
     return multi_step if is_own_step else None
 
 
@@ -207,8 +206,6 @@ def install() -> None:
     from _pydevd_bundle import pydevd_comm_constants as commands
     from _pydevd_bundle.pydevd_constants import STATE_SUSPEND
 
-    names = ("OVER", "INTO", "RETURN", "OVER_MY_CODE", "INTO_MY_CODE", "RETURN_MY_CODE", "INTO_COROUTINE")
-    _step_reasons.update(getattr(commands, "CMD_STEP_" + name) for name in names)
     suspend, wait = pydevd.PyDB.set_suspend, pydevd.PyDB.do_wait_suspend
 
     def set_suspend(self: Any, thread: Any, stop_reason: int, *args: Any, **options: Any) -> None:
