@@ -27,11 +27,11 @@ def wait_until(what: Callable[[], T], told: Callable[[], object] | None = None) 
     return found
 
 
-def holds_for(seconds: float, what: Callable[[], object]) -> None:
+def holds_for(seconds: float, what: Callable[[], object], told: Callable[[], object] | None = None) -> None:
     """Hold that something is so all the time: what must not happen is given the time in which it would."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        assert what()
+        assert what(), told() if told else "it is no more"
         time.sleep(BETWEEN_LOOKS)
 
 
