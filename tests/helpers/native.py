@@ -45,6 +45,13 @@ class Builder:
         return Native(source, program)
 
 
+def build_copy(name: str, folder: Path) -> Native:
+    """A program whose source is the test's own, to change it."""
+    source = folder / next(SOURCES.glob(f"{name}.[cr]*")).name
+    source.write_bytes((SOURCES / source.name).read_bytes())
+    return Builder(folder)(name, source=source)
+
+
 def _compile(source: Path, program: Path, flags: tuple[str, ...]) -> None:
     unfinished = program.with_name(f"{program.name}.new")
     command = [*COMPILERS[source.suffix], *flags, "-o", str(unfinished), str(source)]

@@ -27,6 +27,9 @@ class Source(Answer):
     origin: Annotated[str, said(
         "file; program (only the program has it: generated code, a module in an archive); code (launched as "
         "text); exec (text given to exec); frozen (part of the interpreter).", "file")]
+    source_changed: Annotated[Maybe[bool], said(
+        "True when the file was changed after the program had loaded it: these lines are those of the file, and the "
+        "program runs others.", True)] = UNSET
     lines: Annotated[list[SourceLine], said("The lines.")]
     start_line: Annotated[int, said("First line returned.", 1)]
     end_line: Annotated[int, said("Last line returned.", 40)]

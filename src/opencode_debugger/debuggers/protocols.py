@@ -5,6 +5,7 @@ one of `optional_features` that refuses, and says what to do instead."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ..answers import machine
@@ -130,8 +131,9 @@ class Inspection(Protocol):
 class Sources(Protocol):
     """Knows the source and the modules that the program has loaded."""
 
-    async def loaded(self, paths: list[str]) -> dict[str, list[Any]]:
-        """Return time and size of each file as the program has loaded it."""
+    async def loaded(self, paths: list[str]) -> Mapping[str, list[Any] | None]:
+        """Return time and size of each file as the program has loaded it, None if it has not; nothing if that is not
+        known."""
 
     async def frame_source(self, frame: int) -> rows.SourceText: ...
     async def file_source(self, path: str) -> rows.SourceText: ...

@@ -25,7 +25,8 @@ def render_source(answer: Source, view: View) -> str:
     function = f" in {answer.function}" if known(answer.function) else ""
     origin = f" ({answer.origin})" if answer.origin != "file" else ""
     lines = f"lines {answer.start_line}-{answer.end_line} of {answer.total_lines}"
-    head = f"{view.path(answer.path)}{origin}, {lines}{function}"
+    changed = ", changed since the program loaded it" if known(answer.source_changed) else ""
+    head = f"{view.path(answer.path)}{origin}, {lines}{function}{changed}"
     more = f"… more: ask with start_line={answer.end_line + 1}" if answer.has_more else ""
     return join_lines(head, *source_lines(answer.lines, answer.current_line, SOURCE_WIDTH), more)
 

@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+from native import build_copy
 from relays import Api, Session, line_of, pythons
 
 Write = Callable[..., Path]
@@ -128,3 +130,63 @@ def test_stepping_into_an_import_does_not_lead_into_the_debugger(session: Sessio
     while stop["current_location"]["path"] not in (str(main), str(module)):
         assert "_ocdb" not in stop["current_location"]["path"] and "inside" not in stop["current_location"]["path"]
         stop = session.step("out")
+
+
+def is_outdated(session: Session, path: Path) -> bool:
+    """Whether the source of a file says that the program runs another text."""
+    answer: dict[str, Any] = session.get(f"/source?{urlencode({'path': path})}")
+    return answer.get("source_changed", False)
+
+
+def test_the_source_of_a_file_says_that_the_program_runs_another_version(
+    session: Session, main: Path, module: Path, program: Write
+) -> None:
+    notes = program("to be done\n", "notes.txt")
+    session.patch("", {"project_root": str(main.parent)})
+    session.break_at(main, "call")
+    session.launch(main)
+    text = module.read_text()
+    assert not is_outdated(session, module)
+    for path in (main, module, notes):
+        path.write_text(path.read_text() + "\n# the end")
+    assert [is_outdated(session, path) for path in (main, module, notes)] == [True, True, False]
+    assert session.get("/source")["source_changed"] is True
+    as_text = session.api.http.get(f"/sessions/{session.id}/source", headers={"Accept": "text/plain"}).text
+    assert as_text.partition("\n")[0].endswith(", changed since the program loaded it")
+    module.write_text(text)
+    assert not is_outdated(session, module)
+    session.post("/restart", {"wait": 30})
+    assert not is_outdated(session, main)
+    main.write_text(main.read_text() + "\n# after the end")
+    session.post("/terminate", {})
+    assert not is_outdated(session, main)
+
+
+def test_a_file_that_the_program_loads_after_the_change_is_not_outdated(
+    session: Session, main: Path, module: Path
+) -> None:
+    session.patch("", {"project_root": str(main.parent)})
+    session.break_at(main, 2)
+    session.launch(main)
+    module.write_text(module.read_text() + "\n")
+    assert not is_outdated(session, module)
+    session.step()
+    assert not is_outdated(session, module)
+
+
+def test_a_native_program_runs_what_its_source_was_when_it_started(
+    session: Session, tmp_path: Path
+) -> None:
+    account = build_copy("account", tmp_path)
+    notes = tmp_path / "notes.txt"
+    notes.write_text("to be done")
+    session.patch("", {"project_root": str(tmp_path)})
+    session.break_at(account.source, account.line("pay"))
+    session.launch(program=str(account.program))
+    text = account.source.read_text()
+    assert not is_outdated(session, account.source)
+    for path in (account.source, notes):
+        path.write_text("// new\n" + path.read_text())
+    assert [is_outdated(session, path) for path in (account.source, notes)] == [True, False]
+    account.source.write_text(text)
+    assert not is_outdated(session, account.source)

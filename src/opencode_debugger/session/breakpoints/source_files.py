@@ -211,12 +211,15 @@ class FileChanges:
         version = _file_version(path)
         if version is None:
             return
+        self._remember_content(path, version)
+        if len(self._lines) < KEPT and version[1] <= KEPT_SIZE and (path, version) not in self._lines:
+            self._lines[path, version] = read_lines(path)
+
+    def _remember_content(self, path: str, version: Version) -> None:
         if len(self._contents) < REMEMBERED_FILES and (path, version) not in self._contents:
             content = _content_hash(path, version)
             if content is not None:
                 self._contents[path, version] = content
-        if len(self._lines) < KEPT and version[1] <= KEPT_SIZE and (path, version) not in self._lines:
-            self._lines[path, version] = read_lines(path)
 
     async def find_changed(self, paths: set[str], adapter: Adapter) -> dict[str, list[str]]:
         """Return the files that have changed, with the lines that were loaded, none if they are not known.
@@ -227,9 +230,23 @@ class FileChanges:
             return {}
         with contextlib.suppress(RelayError):
             loaded = await adapter.sources.loaded(suspects)
-            changed = [path for path in suspects if self._has_changed(path, loaded.get(path))]
-            return {path: self._lines.get((path, (loaded[path][0], loaded[path][1])), []) for path in changed}
+            known = {path: version for path in suspects if (version := loaded.get(path))}
+            changed = {path: version for path, version in known.items() if self._has_changed(path, version)}
+            return {path: self._lines.get((path, (time, size)), []) for path, (time, size) in changed.items()}
         return {}
+
+    async def is_outdated(self, path: str, adapter: Adapter, is_run: bool) -> bool:
+        """Tell whether the program runs another text than the file has now.
+
+        Where its debugger does not say which text was loaded, a file that `is_run` counts as loaded when it started."""
+        if not self._is_suspect(path):
+            if version := _file_version(path):  # so that it is known again when it is saved as it was
+                self._remember_content(path, version)
+            return False
+        with contextlib.suppress(RelayError):
+            loaded = await adapter.sources.loaded([path])
+            return self._has_changed(path, loaded[path]) if path in loaded else is_run and self._is_rewritten(path)
+        return False
 
     def _is_suspect(self, path: str) -> bool:
         if self._began_at is None:
@@ -250,6 +267,11 @@ class FileChanges:
             return now is None
         known = self._contents.get((path, before))
         return known is None or known != _content_hash(path, now)
+
+    def _is_rewritten(self, path: str) -> bool:
+        now, began_at = _file_version(path), self._began_at or 0
+        before = {text for (name, version), text in self._contents.items() if name == path and version[0] < began_at}
+        return now is not None and _content_hash(path, now) not in before
 
 
 def _file_version(path: str) -> Version | None:

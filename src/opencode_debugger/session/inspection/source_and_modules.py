@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -47,6 +47,8 @@ class FoundSource:
     current_line: int | None
     frame_id: Maybe[int] = UNSET
     function: Maybe[str] = UNSET
+    is_outdated: bool = False
+    """whether it is a file that was changed after the program had loaded it"""
 
 
 @dataclass(eq=False)
@@ -76,7 +78,7 @@ class SourceAndModules:
             frame = frames[frame_id]
             path, place = frame_path(frame) or "", (frame["line"], frame_id, frame["name"])
             if _why_unreadable(path) is None:
-                return FoundSource(path, "file", source_files.read_lines(path), *place)
+                return await self._file_source(path, *place)
             if refused_source(path):
                 raise _no_source(path)
             answer = await adapter.sources.frame_source(number)
@@ -103,12 +105,20 @@ class SourceAndModules:
                 return await self._frame_source(index, None)
         path = await self.own_path("path", given)
         if _why_unreadable(path) is None:
-            return FoundSource(path, "file", source_files.read_lines(path), self._current_line(path))
+            return await self._file_source(path, self._current_line(path))
         if self._debuggee.state in LIVE:
             answer = await self._debuggee.require_adapter().sources.file_source(path)
             if answer["lines"] is not None:
                 return FoundSource(path, answer["origin"], answer["lines"], self._current_line(path))
         raise _no_source(path)
+
+    async def _file_source(self, path: str, *place: Any) -> FoundSource:
+        found = FoundSource(path, "file", source_files.read_lines(path), *place)
+        if self._debuggee.state not in LIVE:
+            return found
+        adapter, is_run = self._debuggee.require_adapter(), self._is_run(path, os.path.realpath(path))
+        is_outdated = await self._debuggee.reached.file_changes.is_outdated(path, adapter, is_run)
+        return replace(found, is_outdated=is_outdated)
 
     async def own_path(self, parameter: str, given: str) -> str:
         """Return the absolute path of a file of the session; refuse others."""
@@ -135,13 +145,18 @@ class SourceAndModules:
         if self._config.project_root is not None and _is_of_project(real, os.path.realpath(self._config.project_root)):
             return True
         program = self._starting.program or {}
-        frames = [frame for stack in self._debuggee.stacks.values() for frame in stack]
-        known = {program.get("script"), *self._debuggee.modules, *map(frame_path, frames)}
-        if real in {os.path.realpath(name) for name in known if name}:
+        if real in {os.path.realpath(name) for name in (program.get("script"), *self._debuggee.modules) if name}:
             return True
-        if any(bp.verified for bp in self._debuggee.breakpoints.in_file(path)):
+        if self._is_run(path, real):
             return True
         return self._debuggee.state in LIVE and await self._debuggee.require_adapter().sources.has_module(real)
+
+    def _is_run(self, path: str, real: str) -> bool:
+        """Tell whether the program is in the file, or is known to come there: a breakpoint in it is verified."""
+        frames = [frame for stack in self._debuggee.stacks.values() for frame in stack]
+        if real in {os.path.realpath(name) for name in map(frame_path, frames) if name}:
+            return True
+        return any(bp.verified for bp in self._debuggee.breakpoints.in_file(path))
 
     async def modules(self, offset: int = 0, limit: int = 100, filter: str | None = None) -> ModuleList:
         self._debuggee.require_state("modules")
@@ -214,5 +229,5 @@ def _source_page(found: FoundSource, start_line: int | None, end_line: int | Non
     return Source(
         path=found.path, origin=found.origin, lines=lines, start_line=start_line, end_line=shown, total_lines=total,
         has_more=shown < min(total, end_line or total), current_line=current, frame_id=found.frame_id,
-        function=found.function,
+        function=found.function, source_changed=found.is_outdated or UNSET,
     )

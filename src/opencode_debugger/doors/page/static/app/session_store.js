@@ -21,7 +21,7 @@ const CHANGING_VALUES = new Set(["evaluate", "write_memory"]);
 /** Calls of anybody after which there may be a recording, or none that goes on. */
 const CHANGING_RECORDING = new Set(["record", "launch", "attach", "restart"]);
 /** Parts that can be asked for whether there is a stop to look at or not. */
-const ALWAYS_THERE = new Set(["session", "recording"]);
+const ALWAYS_THERE = new Set(["session", "recording", "source"]);
 
 export class SessionStore {
   constructor(id) {
@@ -64,6 +64,8 @@ export class SessionStore {
     Object.assign(this, signalsOf(this.stack));
     this.breakpoints = new BreakpointStore(this.path);
     this.files = new SourceFiles(this.path);
+    /** Have the file that is shown compared with what is there now, and with what the program runs. */
+    this.checkSource = () => this.refreshSoon("source");
     this.listeners = new Set();
     this.refreshes = new Map();
   }
@@ -75,11 +77,14 @@ export class SessionStore {
       onEvents: (events) => this.#receive(events.map(({ id, kind, data }) => ({ ...data, kind, cursor: id }))),
       onState: (state, error) => this.#connectionIs(state, error),
     });
+    // A person comes back from an editor.
+    window.addEventListener("focus", this.checkSource);
     return reading;
   }
 
   close() {
     this.leave?.();
+    window.removeEventListener("focus", this.checkSource);
     this.refreshes.forEach(clearTimeout);
   }
 
@@ -111,6 +116,7 @@ export class SessionStore {
   /** Show a line of a file in the source view; `frame` is given where the place is that of a frame. */
   showPlace(path, line, frame) {
     if (path || frame) this.place.value = { path, line, frame };
+    if (this.files.has(path)) this.checkSource();
   }
 
   /** Ask for the whole state anew; for the beginning, and after a connection was lost. */
@@ -226,6 +232,7 @@ export class SessionStore {
     this.stack.clear();
     this.refreshSoon("session");
     this.refreshSoon("recording");
+    this.checkSource();
   }
 
   /** Ask for a part again in a moment; more wishes meanwhile are one. */
@@ -235,7 +242,7 @@ export class SessionStore {
       this.refreshes.delete(part);
       if (this.gone.value || (!ALWAYS_THERE.has(part) && !this.isHalted.value)) return;
       const load = { session: () => this.#loadSession(), threads: () => this.stack.loadThreads(), values: () => this.#loadValues(),
-        recording: () => this.#loadRecording() };
+        recording: () => this.#loadRecording(), source: () => this.#checkPlace() };
       load[part]().catch((error) => this.#failed(error));
     };
     this.refreshes.set(part, setTimeout(refresh, REFRESH_DELAY_MS));
@@ -252,6 +259,11 @@ export class SessionStore {
   async #loadRecording() {
     const adapter = this.session.value?.debugger?.adapter;
     if (!adapter || adapter === "debugpy") this.recording.value = await this.get("record");
+  }
+
+  async #checkPlace() {
+    const { path, line } = this.place.value ?? {};
+    await this.files.check(path, line);
   }
 
   async #loadValues() {
@@ -289,6 +301,7 @@ export class SessionStore {
     const location = report.current_location ?? null;
     const frameId = frameOfReport(report);
     this.files.compare(location?.path, rowsOf(report.source));
+    this.checkSource();
     this.status.value = report.status;
     this.#pastIs(report.past ?? null);
     this.stopReason.value = report.stop_reason;

@@ -67,6 +67,7 @@ function Body({ store, file, bar }) {
   return html`
     ${file.isEdited && html`<p class="source-note" role="status">This file was edited. The program runs what it has loaded; lines may be
       elsewhere there until it is restarted.</p>`}
+    ${file.isMissing && html`<p class="source-note" role="status">This file cannot be read any more. What is shown is how it was.</p>`}
     <${SourceView} key=${file.path} store=${store} file=${file} bar=${bar} />`;
 }
 

@@ -20,8 +20,10 @@ export class SourceFile {
     this.origin = null;
     this.error = null;
     this.pages = new Map();
-    /** whether it was edited while it was looked at */
+    /** whether it was edited after the program had loaded it, which runs another text */
     this.isEdited = false;
+    /** whether it was there to be read once, and is not now */
+    this.isMissing = false;
   }
 
   get isLoaded() {
@@ -43,12 +45,36 @@ export class SourceFile {
 
   /** Compare with lines that the relay has just read, {line, text} each; if they differ, read the file again. */
   compare(rows) {
-    if (rows.every(({ line, text }) => (this.lines[line - 1] ?? text) === text)) return;
-    this.isEdited = this.origin === "file";
+    if (rows.every(({ line, text }) => isLine(this.lines[line - 1] ?? text, text))) return;
+    this.#readAgain(rows[0].line);
+  }
+
+  /** Ask whether what is shown around a line is still true; if not, read the file again. */
+  async check(line) {
+    if (this.origin !== "file") return;
+    try {
+      const source = await get(this.address, sourceQuery(this.place, sourcePageOf(line)));
+      const isEdited = source.source_changed ?? false;
+      if (source.origin !== "file") this.#isGone();
+      else if (this.isMissing || isEdited !== this.isEdited || source.total_lines !== this.total) this.#readAgain(line);
+      else this.compare(source.lines);
+    } catch (error) {
+      if (error.code === "SOURCE_NOT_FOUND") this.#isGone();
+      else if (error.code === "INVALID_PARAMETER") this.#readAgain(1); // it is shorter now
+      else throw error;
+    }
+  }
+
+  #isGone() {
+    this.isMissing = true;
+    this.version.value += 1;
+  }
+
+  #readAgain(line) {
     this.lines.length = 0;
     this.changedFrom = 0;
     this.pages.clear();
-    this.need(rows[0].line);
+    this.need(line);
   }
 
   /** Tell from which line on, by its index, the text may be another than when this was asked last. */
@@ -71,7 +97,9 @@ export class SourceFile {
       for (const { line, text } of source.lines) this.lines[line - 1] = text;
       this.changedFrom = Math.min(this.changedFrom, first - 1);
       this.total = source.total_lines;
-      this.origin = source.origin;
+      this.isEdited = source.source_changed ?? false;
+      this.isMissing = this.origin === "file" && source.origin !== "file"; // the program itself remembers the text
+      this.origin ??= source.origin;
       this.error = null;
     } catch (error) {
       if (page > 0 && this.total) this.pages.delete(page);
@@ -80,6 +108,9 @@ export class SourceFile {
     this.version.value += 1;
   }
 }
+
+/** Whether a line is one that was told, which may have been cut: at another place than here. */
+const isLine = (line, told) => line === told || (told.endsWith("…") && line.startsWith(told.slice(0, -1)));
 
 export class SourceFiles {
   constructor(sessionPath) {
@@ -104,6 +135,15 @@ export class SourceFiles {
   /** Tell a file that is shown what the relay has just read of it. */
   compare(path, rows) {
     if (rows.length) this.files.get(path)?.compare(rows);
+  }
+
+  has(path) {
+    return this.files.has(path);
+  }
+
+  /** Have a file that is shown looked at again. */
+  async check(path, line) {
+    await this.files.get(path)?.check(line ?? 1);
   }
 
   /** Forget a file, so that it is read again: it may have changed. */
