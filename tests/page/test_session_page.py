@@ -24,7 +24,7 @@ SHOP = '''
             self.name = name
             self.price = price
 
-    def total(items, discount):
+    def total(items, discount):  # @total
         # sums up
         result = 0
         for item in items:
@@ -32,7 +32,7 @@ SHOP = '''
         print("\\x1b[32mtotal\\x1b[0m", result)  # @print
         return result
 
-    items = [Item("pen", 2), Item("ink", 10)]
+    items = [Item("pen", 2), Item("ink", 10)]  # @items
     numbers = list(range(1_000_000))
     letters = "abc" * 100_000
     print(total(items, 0.5))  # @call
@@ -96,6 +96,17 @@ def test_a_stop_is_seen_with_its_source_its_stack_and_its_values_even_a_list_of_
     expect(tree.get_by_role("treeitem", level=3)).to_have_count(0)
     values(page).filter(has_text="letters").click()
     expect(tree.get_by_role("treeitem", level=3).first).to_contain_text("abcabc")
+
+
+def test_values_are_beside_the_lines_of_the_function_that_has_them(
+    paused: Session, visitor: Visitor, shop: Path
+) -> None:
+    page = visitor.open_session(paused)
+    expect(line(page, line_of(shop, "total"))).to_contain_text("discount = 0.5")
+    expect(line(page, line_of(shop, "items"))).not_to_contain_text("items = [<")
+    page.get_by_role("option", name="<module>").click()
+    expect(line(page, line_of(shop, "items"))).to_contain_text("items = [<")
+    expect(line(page, line_of(shop, "total"))).not_to_contain_text("items = [<")
 
 
 def test_the_keys_of_debuggers_step_continue_and_set_breakpoints(paused: Session, visitor: Visitor, shop: Path) -> None:
