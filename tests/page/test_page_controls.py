@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from browsers import Visitor, expect_current_line, line, panel
+from native import Builder
 from playwright.sync_api import APIResponse, Route, expect
 from relays import Api, Session, line_of, refusal
 from waiting import wait_until
@@ -38,6 +39,18 @@ TALKATIVE = """
     for number in range(100):
         last = number  # @log
     print("done")  # @done
+"""
+DECODING = """
+    import json
+
+    def hook(pairs):
+        return dict(pairs)  # @hook
+
+    try:
+        int("seven")
+    except ValueError:
+        print("no number")
+    print(json.loads('{"a": 1}', object_pairs_hook=hook))
 """
 SHORT_TIMELINE = 10_000
 """Bytes, the fewest that can be set."""
@@ -137,6 +150,61 @@ def test_a_breakpoint_stops_at_the_hit_that_is_asked_for_until_the_table_switche
     page.keyboard.press("F5")
     expect(panel(page, "Output").get_by_role("log")).to_contain_text("sum 15")
     assert [each["enabled"] for each in paused.get("/breakpoints")["breakpoints"]] == [True, False]
+
+
+def test_breakpoints_are_written_as_text_and_set_on_functions_and_exceptions(
+    api: Api, visitor: Visitor, program: Callable[..., Path]
+) -> None:
+    path = program(DECODING, "decoding.py")
+    with api.session(project_root=str(path.parent)) as session:
+        session.launch(path, stop_on_entry=True)
+        page = visitor.open_session(session)
+        table = panel(page, "Breakpoints")
+        written = table.get_by_label("New breakpoint")
+        for text in ("hook", f"decoding.py:{line_of(path, 'hook')} if not pairs"):
+            written.fill(text)
+            written.press("Enter")
+            expect(written).to_have_value("")
+        rows = table.get_by_role("listitem")
+        expect(rows.filter(has_text="if not pairs")).to_contain_text("decoding.py")
+        written.fill("nowhere.py:1 if (")
+        written.press("Enter")
+        expect(page.get_by_role("status", name="Messages")).to_contain_text("(")
+        visitor.expect_fault("status of 400")
+        table.get_by_role("checkbox", name="Every exception that is raised").check()
+        page.keyboard.press("F5")
+        expect(panel(page, "Exception")).to_contain_text("invalid literal for int()")
+        table.get_by_role("checkbox", name="Every exception that is raised").uncheck()
+        page.get_by_role("toolbar").get_by_role("button", name="Continue").click()
+        expect_current_line(page, line_of(path, "hook"))
+        left = session.get("/exception-breakpoints")["exception_breakpoints"]
+        assert not [each for each in left if "raised" in each["filters"]]
+        page.get_by_role("option", name="decode", exact=False).first.click()
+        expect(page.get_by_role("grid", name="Source of decoder.py")).to_be_visible()
+        expect(page.locator(".in-frame")).to_be_visible()
+        table.get_by_role("button", name="Remove all breakpoints").click()
+        expect(rows).to_have_count(0)
+
+
+def test_a_native_program_is_started_from_the_dialog_and_let_go_by_the_menu(
+    api: Api, visitor: Visitor, build: Builder
+) -> None:
+    account = build("account")
+    page = visitor.open()
+    page.get_by_role("button", name="New session…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("group", name="What to run").get_by_text("Program").click()
+    dialog.get_by_label("Program", exact=True).last.fill(str(account.program))
+    dialog.get_by_label("Breakpoints, one a line").fill(f"{account.source}:{account.line('pay')}")
+    dialog.get_by_role("button", name="Start").click()
+    expect_current_line(page, account.line("pay"))
+    expect(page.get_by_text(f"Paused at account.c line {account.line('pay')}, breakpoint.")).to_have_attribute(
+        "aria-live", "polite"
+    )
+    with Session(api, page.url.rpartition("/")[2]):
+        page.get_by_role("button", name="More for this session").click()
+        page.get_by_role("menuitem", name="Detach: let the program run on").click()
+        expect(page.get_by_text("Ended", exact=True)).to_be_visible()
 
 
 def test_a_module_is_started_with_arguments_and_a_variable_and_its_child_is_below_it_in_the_list(

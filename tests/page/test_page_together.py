@@ -23,6 +23,7 @@ from browsers import (
     tab_to,
     visitor_of,
 )
+from dap_client import Dap
 from mcp_clients import over_http
 from playwright.sync_api import Browser, expect
 from relays import Api, Relay, Session, line_of
@@ -103,6 +104,27 @@ def test_an_agent_is_watched_held_off_while_a_person_drives_and_goes_on(
     agent.call("debug_continue", session=paused.id)
     expect_current_line(page, line_of(counting, "add"))
     expect(page.get_by_role("group", name="Who drives")).to_contain_text("claude-code")
+
+
+def test_what_an_editor_does_is_seen_and_it_sees_what_the_page_does(
+    paused: Session, visitor: Visitor, counting: Path
+) -> None:
+    page = visitor.open_session(paused)
+    expect_current_line(page, line_of(counting, "add"))
+    with Dap.of(paused) as editor:
+        editor.request("initialize", clientID="vscode", clientName="Visual Studio Code")
+        editor.request("attach")
+        editor.ready()
+        (thread,) = editor.request("threads")["threads"]
+        editor.request("next", threadId=thread["id"])
+        expect_current_line(page, line_of(counting, "print"))
+        expect(page.get_by_role("group", name="Who drives")).to_contain_text("Visual Studio Code (editor)")
+        editor.event("stopped", reason="step")
+        page.keyboard.press("F10")
+        expect_current_line(page, 2)
+        editor.event("stopped", reason="step")
+        (frame, *_) = editor.request("stackTrace", threadId=thread["id"])["stackFrames"]
+        assert frame["line"] == 2
 
 
 def test_the_keyboard_alone_opens_breaks_steps_looks_evaluates_and_takes_the_wheel(
