@@ -56,6 +56,22 @@ def test_a_module_in_words_that_joining_does_not_know_is_refused(tmp_path: Path,
         join_modules(tmp_path, "main.js")
 
 
+def test_a_file_takes_the_one_before_it_only_as_it_was_when_they_were_joined(tmp_path: Path) -> None:
+    (tmp_path / "part.js").write_text("export const one = 1;\n")
+    (tmp_path / "main.js").write_text('import { one } from "./part.js";\n')
+    (tmp_path / "later.js").write_text('import { one } from "./part.js";\nexport const two = one + 1;\n')
+
+    def edition(name: str, after: str | None = None) -> str:
+        found = re.search(r"(?:export|import) \{.*?(edition_\w+)", join_modules(tmp_path, name, after))
+        assert found
+        return found[1]
+
+    before = edition("later.js", "main.js")
+    assert before == edition("main.js")
+    (tmp_path / "part.js").write_text("export const one = 1.5;\n")
+    assert before != edition("later.js", "main.js") == edition("main.js")
+
+
 def test_modules_that_need_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "main.js").write_text('import { one } from "./other.js";\n')
     (tmp_path / "other.js").write_text('import { two } from "./main.js";\nexport const one = 1;\n')

@@ -25,7 +25,7 @@ from browsers import (
 )
 from dap_client import Dap
 from mcp_clients import over_http
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from relays import Api, Relay, Session, line_of
 from targets import running
 
@@ -302,6 +302,34 @@ def test_a_relay_that_was_killed_and_started_again_is_found_by_the_page(
                     expect_current_line(page, 2)
     finally:
         relay.stop()
+
+
+@pytest.mark.parametrize("is_upgraded_once", [True, False], ids=["once", "always"])
+def test_a_relay_that_is_upgraded_between_the_two_files_of_the_page_has_it_begin_anew_once(
+    paused: Session, visitor: Visitor, counting: Path, is_upgraded_once: bool
+) -> None:
+    asked = 0
+
+    def answer(route: Route) -> None:
+        nonlocal asked
+        asked += 1
+        body = route.fetch().text()
+        assert "edition_" in body
+        route.fulfill(
+            body=body if is_upgraded_once and asked > 1 else body.replace("edition_", "edition_of_another_"),
+            content_type="text/javascript",
+        )
+
+    visitor.context.route("**/session_parts.js", answer)
+    if is_upgraded_once:
+        page = visitor.open_session(paused)
+        expect(panel(page, "Variables").get_by_role("treeitem").filter(has_text="total")).to_be_visible()
+    else:
+        visitor.expect_fault("edition_of_another_")
+        with visitor.context.expect_event("weberror"):
+            page = visitor.open_session(paused)
+        expect_current_line(page, line_of(counting, "add"))
+    assert asked == 2
 
 
 def test_a_session_that_expires_while_looked_at_says_so(browser: Browser, tmp_path: Path) -> None:

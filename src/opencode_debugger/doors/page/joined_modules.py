@@ -1,10 +1,13 @@
 """Joins the modules of the page: it has about ninety, and a browser takes some milliseconds for each file.
 
 A module becomes a function that is called once, after those whose exports it takes; what it exports, it returns.
+A file that is loaded after another takes that one only in the edition with which it was joined: a browser may have the
+first from a relay that has been upgraded since, and refuses the second then.
 """
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import re
 from dataclasses import dataclass, field
@@ -79,8 +82,16 @@ def join_modules(root: Path, entry: str, after: str | None = None) -> str:
     given = [module.constant for name, module in modules.items() if name in first]
     parts = [module.as_function() for module in own]
     if after:
-        parts.insert(0, f'import {{ {", ".join(given)} }} from "/page/{after}";\n')
-    return "".join(parts) + modules[entry].text + f"\nexport {{ {', '.join(module.constant for module in own)} }};\n"
+        parts.insert(0, f'import {{ {", ".join([edition_of(first), *given])} }} from "/page/{after}";\n')
+    edition = edition_of(modules)
+    exports = ", ".join([edition, *(module.constant for module in own)])
+    return "".join(parts) + modules[entry].text + f"\nconst {edition} = true;\nexport {{ {exports} }};\n"
+
+
+def edition_of(modules: dict[str, Module]) -> str:
+    """Return a name that only these modules have, as they are."""
+    text = "".join(module.text for module in modules.values())
+    return f"edition_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def modules_of(root: Path, entry: str) -> dict[str, Module]:

@@ -5,16 +5,28 @@ import { html, signal } from "./framework.js";
 const parts = signal(null);
 
 const RETRY_MS = 1000;
+const REASON_KEY = "began-anew";
 
 export async function loadParts() {
   try {
     parts.value ??= (await import("./session_parts.js")).parts;
   } catch (error) {
+    if (error instanceof SyntaxError && isNews(error.message)) {
+      location.reload(); // the relay was upgraded between the first file of the page and this one
+      return;
+    }
     if (!(error instanceof TypeError)) throw error;
     // The relay has gone just now. A module that once failed to come fails for ever, so the page begins anew.
     await relayIsBack();
     location.reload();
   }
+}
+
+/** Whether this tab has not begun anew for the same reason already: then that is no help. */
+function isNews(reason) {
+  const isAnother = sessionStorage.getItem(REASON_KEY) !== reason;
+  sessionStorage.setItem(REASON_KEY, reason);
+  return isAnother;
 }
 
 async function relayIsBack() {
