@@ -171,10 +171,13 @@ def test_breakpoints_are_written_as_text_and_set_on_functions_and_exceptions(
         written.press("Enter")
         expect(page.get_by_role("status", name="Messages")).to_contain_text("(")
         visitor.expect_fault("status of 400")
-        table.get_by_role("checkbox", name="Every exception that is raised").check()
+        every = table.get_by_role("checkbox", name="Every exception that is raised")
+        with page.expect_response("**/exception-breakpoints"):
+            every.check()
         page.keyboard.press("F5")
         expect(panel(page, "Exception")).to_contain_text("invalid literal for int()")
-        table.get_by_role("checkbox", name="Every exception that is raised").uncheck()
+        with page.expect_response("**/exception-breakpoints/*"):
+            every.uncheck()
         page.get_by_role("toolbar").get_by_role("button", name="Continue").click()
         expect_current_line(page, line_of(path, "hook"))
         left = session.get("/exception-breakpoints")["exception_breakpoints"]

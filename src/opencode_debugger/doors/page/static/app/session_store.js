@@ -296,12 +296,12 @@ export class SessionStore {
 
   #reportIs(report) {
     if (report.status !== "paused" && !report.past) return;
+    if (this.report.value) this.checkSource(); // else it is just being read
     this.report.value = report;
     const frames = framesOf(report.stack, report.current_location?.path);
     const location = report.current_location ?? null;
     const frameId = frameOfReport(report);
     this.files.compare(location?.path, rowsOf(report.source));
-    this.checkSource();
     this.status.value = report.status;
     this.#pastIs(report.past ?? null);
     this.stopReason.value = report.stop_reason;
