@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import lru_cache
-from types import FrameType
-from typing import Any, Iterator, Optional, Tuple
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from types import CodeType, FrameType, SimpleNamespace
+from typing import Any, Iterator, List, Optional, Tuple
 
 from .pydevd_patches import pydevd_parts
 from .values import raw
@@ -13,6 +15,8 @@ from .values import raw
 LAUNCHER = "debugpy_launcher.py"
 ASKED_FILES = frozenset(("<condition>", "<log>", "<evaluate>", "<ocdb test>"))
 """Names of what somebody has the program evaluate: conditions, log messages, expressions."""
+RESUMABLE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+"""Flags of code whose frames go on after they return."""
 
 
 def outward_frames(frame: Optional[FrameType]) -> Iterator[FrameType]:
@@ -20,6 +24,11 @@ def outward_frames(frame: Optional[FrameType]) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+def running_frames() -> List[FrameType]:
+    """Return the frames of all threads, the innermost of each first."""
+    return [frame for top in list(sys._current_frames().values()) for frame in outward_frames(top)]
 
 
 def module_name(frame: FrameType) -> object:
@@ -38,6 +47,23 @@ def is_debugger_thread(thread: Any) -> bool:
 def is_foreign_file(name: str) -> bool:
     """Tell whether a file only runs the program and is no part of it."""
     return is_debugger_file(name) or name.endswith(LAUNCHER)
+
+
+def is_left_out(py_db: Any, code: CodeType, frame: Any = None) -> bool:
+    """Tell whether pydevd never stops in code: its own, threading's, that of files which the user leaves out."""
+    frame, paths = frame or _frame_with(code), pydevd_parts.known_paths(code)
+    if py_db.get_file_type(frame, paths) is not None:
+        return True
+    return bool(py_db.is_files_filter_enabled and py_db.apply_files_filter(frame, paths[0], False))
+
+
+def is_program_code(py_db: Any, code: CodeType) -> bool:
+    return bool(py_db.in_project_scope(_frame_with(code)))
+
+
+def _frame_with(code: CodeType) -> SimpleNamespace:
+    """Return as much of a frame of this code as pydevd looks at when it judges a file."""
+    return SimpleNamespace(f_code=code, f_back=None, f_globals={}, f_locals={})
 
 
 @lru_cache(maxsize=None)

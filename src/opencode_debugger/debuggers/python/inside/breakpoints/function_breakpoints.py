@@ -12,10 +12,10 @@ import gc
 import sys
 import threading
 from functools import lru_cache, partial
-from types import CodeType, FrameType, FunctionType, ModuleType, SimpleNamespace
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from ..frames import is_debugger_file, is_foreign_file, outward_frames
+from ..frames import is_debugger_file, is_foreign_file, is_left_out, is_program_code, running_frames
 from ..original_code import original_of, read_code
 from ..pydevd_patches import pydevd_parts
 from ..pydevd_patches.pydevd_parts import known_paths
@@ -224,7 +224,7 @@ def _search_loaded_code(py_db: Any, wanted: List[FunctionBreakpoint]) -> None:
         module = function.__globals__.get("__name__")
         for inner, qualname in code_tree(code, qualified_name(code, function), names):
             _match_code(py_db, inner, qualname, module, wanted)
-    for frame in [each for top in sys._current_frames().values() for each in outward_frames(top)]:
+    for frame in running_frames():
         if frame.f_code.co_name == "<module>":
             for inner, qualname in code_tree(frame.f_code, None, names):
                 _match_code(py_db, inner, qualname, frame.f_globals.get("__name__"), wanted)
@@ -258,7 +258,7 @@ def _match_code(
         name = each.name
         if name.last != code.co_name or not _is_in_file(each, code) or is_foreign_file(code.co_filename):
             continue
-        is_own = each.file is not None or _is_program_code(py_db, code)
+        is_own = each.file is not None or is_program_code(py_db, code)
         loaded = [] if module else list(sys.modules.items())
         modules = {module} if module else {key for key, each in loaded if file_of(each) == code.co_filename}
         how = name.match(qualname, modules, code.co_filename, is_own)
@@ -266,7 +266,7 @@ def _match_code(
             found.append(each)
         elif how == "module":
             _add_entry(py_db, each, code, partial(_is_in_module, name, qualname, is_own))
-        elif how == "export" and (name.is_in_package(modules) or not _is_filtered(py_db, code, known_paths(code)[0])):
+        elif how == "export" and (name.is_in_package(modules) or not is_left_out(py_db, code)):
             _add_entry(py_db, each, code, name.is_exported)
         elif how == "class":
             _add_entry(py_db, each, code, partial(same_method, name))
@@ -275,15 +275,6 @@ def _match_code(
 
 def _is_in_module(name: Name, qualname: str, is_own: bool, frame: FrameType) -> bool:
     return name.is_in_module(frame.f_globals.get("__name__"), qualname, is_own) or name.is_exported(frame)
-
-
-def _frame_with(code: CodeType) -> SimpleNamespace:
-    """Return as much of a frame of this code as pydevd looks at when it judges a file."""
-    return SimpleNamespace(f_code=code, f_back=None, f_globals={}, f_locals={})
-
-
-def _is_program_code(py_db: Any, code: CodeType) -> bool:
-    return bool(py_db.in_project_scope(_frame_with(code)))
 
 
 def _is_in_file(wanted: FunctionBreakpoint, code: Any) -> bool:
@@ -300,7 +291,7 @@ def _add_entry(
     line, offset, loops = start
     shown, file = known_paths(code)[:2]
     place = (file, line)
-    if _is_filtered(py_db, code, shown):
+    if is_left_out(py_db, code):
         wanted.is_filtered = True
         return False
     known = _entries.setdefault(place, [])
@@ -311,13 +302,6 @@ def _add_entry(
         return False
     wanted.places[place] = shown
     return True
-
-
-def _is_filtered(py_db: Any, code: CodeType, path: str) -> bool:
-    frame = _frame_with(code)
-    if py_db.get_file_type(frame, known_paths(code)) is not None:  # such as threading: it stops itself there
-        return True
-    return bool(py_db.is_files_filter_enabled and py_db.apply_files_filter(frame, path, False))
 
 
 # Stopping.
@@ -419,7 +403,7 @@ def _is_called_by_program(frame: Any) -> bool:
     The debugger uses the standard library too, on threads of the program and before its first line."""
     py_db = pydevd_parts.pydevd.get_global_debugger()
     called, caller = frame, frame.f_back
-    while caller is not None and not _is_program_code(py_db, called.f_code):
+    while caller is not None and not is_program_code(py_db, called.f_code):
         file = caller.f_code.co_filename
         if is_debugger_file(file):  # the debugger also runs the program, and its threads
             return bool(called.f_code.co_name == "<module>" or file.endswith("pydev_monkey.py"))

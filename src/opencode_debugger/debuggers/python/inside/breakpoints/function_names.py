@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from functools import lru_cache
+from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Iterator, List, Optional, Set, Tuple
 
@@ -15,8 +16,6 @@ from ..python_versions import stored_qualname
 from ..values.raw import MISSING, class_attribute, class_mro
 
 LOCALS = "<locals>"
-OPTIMIZED = 1
-"""Flag of the code of functions; class bodies and modules lack it."""
 GENERIC_PREFIX = "<generic parameters of "
 CACHED_FUNCTION = type(lru_cache(maxsize=None)(len))
 ENTRY_OPERATIONS = frozenset(
@@ -135,13 +134,13 @@ def code_tree(code: Any, root: Optional[str], names: Set[str]) -> Iterator[Tuple
                 pending.append((inner, prefix))
                 continue
             name = stored_qualname(inner) or prefix + inner.co_name
-            if inner.co_name in names and inner.co_flags & OPTIMIZED:
+            if inner.co_name in names and inner.co_flags & CO_OPTIMIZED:
                 yield inner, name
             pending.append((inner, _inner_prefix(inner, name)))
 
 
 def _inner_prefix(code: Any, name: str) -> str:
-    return name + (".<locals>." if code.co_flags & OPTIMIZED else ".")
+    return name + (".<locals>." if code.co_flags & CO_OPTIMIZED else ".")
 
 
 def first_line(code: Any) -> Optional[Tuple[int, int, bool]]:

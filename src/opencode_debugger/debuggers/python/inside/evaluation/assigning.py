@@ -6,6 +6,7 @@ import ast
 import contextlib
 import operator
 from functools import partial
+from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ....rows import AssignmentRow
 
 FindPlace = Callable[[Guard], "Place"]
-_OPTIMIZED = 0x1
 _NO_SUCH_NAME: AssignmentRow = {"missing": "name", "is_global": False}
 
 
@@ -115,7 +115,7 @@ def _evaluate_code(code: CodeType, namespace: Names, running: Guard, part: str) 
 def local_place(frame: FrameType, name: str) -> Place:
     code = frame.f_code
     known = code.co_varnames + code.co_cellvars + code.co_freevars
-    is_fast = bool(code.co_flags & _OPTIMIZED)
+    is_fast = bool(code.co_flags & CO_OPTIMIZED)
     if not is_fast and code.co_name == "<module>" and name in frame.f_globals:
         return _item_place(frame.f_globals, name)  # inside a comprehension 3.12 shows only a copy of it
     if name not in frame.f_locals and not (is_fast and name in known):
@@ -183,7 +183,7 @@ def _expression_place(target: Any, frame: FrameType, namespace: Names, running: 
         try:
             return local_place(frame, target.id)
         except Refused as refused:
-            is_fast = frame.f_code.co_flags & _OPTIMIZED
+            is_fast = frame.f_code.co_flags & CO_OPTIMIZED
             if is_fast and not refused.answer["is_global"]:
                 raise
             return _item_place(frame.f_globals if is_fast else frame.f_locals, target.id)

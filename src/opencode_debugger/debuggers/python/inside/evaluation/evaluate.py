@@ -11,6 +11,7 @@ import textwrap
 import threading
 import time
 import traceback
+from inspect import CO_COROUTINE
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 FILENAME = "<evaluate>"
 ERROR_LIMIT = 2000
 TRACEBACK_LIMIT = 8000
-_COROUTINE = 0x80
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 Names = Dict[str, Any]
 """variables of the program, by name"""
@@ -57,7 +57,7 @@ class CompiledText:
         self.codes.append(compile(tree, FILENAME, mode, _FLAGS, True))
 
     def run_guarded(self, running: Guard, namespace: Names) -> Outcome:
-        if not any(code.co_flags & _COROUTINE for code in self.codes):
+        if not any(code.co_flags & CO_COROUTINE for code in self.codes):
             return running.call(self._run_codes, namespace)
         awaiting = AwaitedCode(self.codes, namespace)
         try:
@@ -122,7 +122,7 @@ class AwaitedCode:
                 if self.cancelled:
                     return
                 value = eval(code, namespace)
-                self.value = await value if code.co_flags & _COROUTINE else value
+                self.value = await value if code.co_flags & CO_COROUTINE else value
 
         try:
             asyncio.run(run_codes())

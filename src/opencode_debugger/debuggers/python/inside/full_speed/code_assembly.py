@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import opcode
 import sys
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -370,7 +371,8 @@ def _find_bound(
     slots = {slot for slot, name in enumerate(code.co_varnames) if name in wanted and name not in never}
     if not slots:
         return {}
-    arguments = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    arguments = code.co_argcount + code.co_kwonlyargcount
+    arguments += sum(bool(code.co_flags & flag) for flag in (CO_VARARGS, CO_VARKEYWORDS))
     at_start = sum(1 << slot for slot in slots if slot < arguments)
     index_of = {id(each): index for index, each in enumerate(listing)}
     state = [-1] * len(listing)

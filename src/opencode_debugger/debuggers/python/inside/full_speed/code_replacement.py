@@ -15,7 +15,7 @@ import weakref
 from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType
 from typing import Any, Dict, Iterable, Iterator, List, Set, Tuple
 
-from ..frames import outward_frames
+from ..frames import running_frames
 from ..original_code import note_original, read_code, write_code
 from . import code_assembly, slow_code
 from .code_assembly import CannotRewrite
@@ -132,7 +132,7 @@ class CodeReplacement:
             if not is_program_loaded and not self._current and not self._places:
                 return
             functions, generators = self._find_users()
-            frames = [frame for frame in _running_frames() if self._concerns(frame.f_code)]
+            frames = [frame for frame in running_frames() if self._concerns(frame.f_code)]
             for function in functions:
                 self._renew_function(function)
             self._renew_places()
@@ -321,10 +321,6 @@ def are_loaded(files: Iterable[str], is_main_to_begin: bool) -> bool:
     modules = [module for name, module in list(sys.modules.items()) if name != "__main__" or not is_main_to_begin]
     found = [getattr(module, "__dict__", {}).get("__file__") for module in modules]
     return any(isinstance(file, str) and os.path.basename(file) in names for file in found)
-
-
-def _running_frames() -> List[Any]:
-    return [frame for top in list(sys._current_frames().values()) for frame in outward_frames(top)]
 
 
 def _set_constant(code: CodeType, number: int, value: CodeType) -> None:

@@ -7,6 +7,7 @@ evaluated in the frame as ever, and so is a condition with a local variable that
 from __future__ import annotations
 
 import ast
+from inspect import CO_OPTIMIZED
 from types import CodeType, FunctionType
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -14,8 +15,6 @@ from ..breakpoints.hit_decisions import HitRule, evaluate_in_scope
 
 Test = Callable[[Any], object]
 """Takes the frame; what it returns is true or false."""
-_OPTIMIZED = 1
-"""of co_flags: local variables of the frame have places of their own"""
 ODD_NODES = (
     ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda,
     ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
@@ -67,7 +66,7 @@ def _compile_test(text: str, code: CodeType, names: Any, local_names: Any, evalu
 
 def usable_expression(text: str, code: CodeType, names: Any, local_names: Any) -> Optional[Tuple[ast.expr, List[str]]]:
     """Return a condition and the local variables in it, if it means the same inside a function with these globals."""
-    is_function = bool(code.co_flags & _OPTIMIZED)
+    is_function = bool(code.co_flags & CO_OPTIMIZED)
     if type(names) is not dict or not (is_function or local_names is names):
         return None
     expression = ast.parse(text.strip(), "<condition>", "eval").body

@@ -44,6 +44,10 @@ def end_session() -> None:
     _replace_hooks(False)
 
 
+def leave_to_us(*args: Any) -> None:
+    """Do nothing in place of pydevd: exceptions that nothing catches are noticed where they leave."""
+
+
 def _heard(invoke: Callable[[Any], None]) -> Callable[[Any], None]:
     """Return what calls a thread's excepthook, with a stop before it."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from types import CodeType, SimpleNamespace
+from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from ..breakpoints import function_breakpoints, hit_decisions
-from ..frames import is_debugger_file
+from ..frames import is_debugger_file, is_left_out, is_program_code
 from ..pydevd_patches import pydevd_parts
 from ..rpc.event_sending import send_event
 from .code_tables import line_ranges
@@ -121,20 +121,9 @@ class BreakpointFiles:
         if not known:
             return {}
         lines = {line for _, _, line in line_ranges(code) if line in known}
-        if not lines or self._is_left_out(code, frame):
+        if not lines or is_left_out(self._py_db, code, frame):
             return {}
         return {line: known[line] for line in lines}
 
-    def _is_left_out(self, code: CodeType, frame: Any) -> bool:
-        """Tell whether it is code of the debugger, or of a file that the user does not want to see."""
-        py_db = self._py_db
-        if frame is None:
-            frame = SimpleNamespace(f_code=code, f_back=None, f_globals={}, f_locals={})
-        paths = pydevd_parts.known_paths(code)
-        if py_db.get_file_type(frame, paths) is not None:
-            return True
-        return bool(py_db.is_files_filter_enabled and py_db.apply_files_filter(frame, paths[0], False))
-
     def is_in_library(self, code: CodeType) -> bool:
-        frame = SimpleNamespace(f_code=code, f_back=None, f_globals={}, f_locals={})
-        return not self._py_db.in_project_scope(frame)
+        return not is_program_code(self._py_db, code)

@@ -12,6 +12,7 @@ import builtins
 import sys
 import threading
 from functools import lru_cache
+from inspect import CO_OPTIMIZED
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Callable, Dict, FrozenSet, Optional, Sequence, Set, Tuple
 
@@ -26,8 +27,6 @@ from .line_spots import Spot
 
 FILE = "<ocdb test>"
 """The file that tests say they are from: no trace function looks into it."""
-_OPTIMIZED = 1
-"""of co_flags: local variables of the frame have places of their own"""
 _SIGNS = {compare: sign for sign, compare in hit_decisions.COMPARISONS.items()}
 _LONGEST_TEST = 80
 """Bytes of code from the beginning of a test to its call."""
@@ -201,7 +200,7 @@ class BreakpointTest:
         """Return the local variables of the condition, if it can be a function of them."""
         rule = self._rule()
         used = None if rule is None or rule.condition is None else _names_in(rule.condition_text or "")
-        if not used or not self.code.co_flags & _OPTIMIZED:
+        if not used or not self.code.co_flags & CO_OPTIMIZED:
             return ()
         return tuple(name for name in self.code.co_varnames if name in used)
 
@@ -223,7 +222,7 @@ class BreakpointTest:
         outer = {*self.code.co_cellvars, *self.code.co_freevars}
         if used is None or used & outer or self._wanted_names() != self.names:
             return None
-        is_function = bool(self.code.co_flags & _OPTIMIZED)
+        is_function = bool(self.code.co_flags & CO_OPTIMIZED)
         if not is_function and self.code.co_name != "<module>":
             return None
         self.scope["_ocdb_globals"] = None
@@ -236,7 +235,7 @@ class BreakpointTest:
     def bind_condition(self, frame: Any) -> bool:
         """Make the condition a function with the globals of this frame."""
         names = frame.f_globals
-        if type(names) is not dict or not (self.code.co_flags & _OPTIMIZED or frame.f_locals is names):
+        if type(names) is not dict or not (self.code.co_flags & CO_OPTIMIZED or frame.f_locals is names):
             write_code(self.function, _ASKING)  # code that is executed with variables of another kind
             return False
         self.scope["_ocdb_condition"] = FunctionType(self.scope["_ocdb_code"], names)
@@ -269,7 +268,7 @@ class BreakpointTest:
         ids = spot.ids_to_stop(frame if spot.index < 0 else _frame_at_start(frame))
         if ids and spot.index >= 0:
             function_breakpoints.note_hit(ids[0])
-        if not ids and spot.index < 0 and self.code.co_flags & _OPTIMIZED:
+        if not ids and spot.index < 0 and self.code.co_flags & CO_OPTIMIZED:
             _drop_values(frame)
         return bool(ids) and self._tell(frame)
 

@@ -12,6 +12,7 @@ from types import CodeType, SimpleNamespace
 from typing import Any, Dict
 
 from ..breakpoints import exception_stops, hit_decisions
+from ..frames import running_frames
 from ..pydevd_patches import cut_short_steps, pydevd_parts
 from ..python_versions import JUMPS_ARE_LINES, monitoring
 from ..rpc.event_sending import send_event
@@ -21,7 +22,7 @@ from .line_spots import Spot
 from .long_calls import SteppingFrame
 from .shared_tool import relays_events
 from .thread_stops import is_to_halt, is_watched, runs_freely, stop_thread, thread_infos, unwatched_threads
-from .watched_lines import WatchedLines, running_frames
+from .watched_lines import WatchedLines
 
 _EVENTS = monitoring.events
 _DISABLE = monitoring.DISABLE
@@ -64,17 +65,13 @@ def install() -> None:
         _pydevd_events.sys = SimpleNamespace(_getframe=shared_tool.innermost_event_frame, monitoring=monitoring)
     else:
         _pydevd_events._getframe = shared_tool.event_frame
-    _pydevd_events.stop_on_unhandled_exception = _leave_to_us
+    _pydevd_events.stop_on_unhandled_exception = leaving_exceptions.leave_to_us
     known = getattr(_pydevd_events, "_code_to_func_code_info_cache", {})
     tool.take_over(list(known) + [frame.f_code for frame in running_frames()])
     debugger = pydevd.get_global_debugger()
     if debugger is not None:  # one that was there before us: it does not see its breakpoints any more
         debugger.breakpoints = debugger.__dict__["breakpoints"]
         debugger.on_breakpoints_changed()
-
-
-def _leave_to_us(*args: Any) -> None:
-    """Do nothing: exceptions that nothing catches are noticed where they leave."""
 
 
 class PutOff(threading.local):

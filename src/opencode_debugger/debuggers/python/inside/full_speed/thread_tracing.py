@@ -13,18 +13,17 @@ import threading
 from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Set, Tuple
 
-from ..frames import is_debugger_file, is_debugger_thread, outward_frames
+from ..frames import RESUMABLE, is_debugger_file, is_debugger_thread, outward_frames, running_frames
 from ..pydevd_patches import pydevd_parts
 from . import code_assembly, line_tests
 from .code_replacement import CodeReplacement
+from .leaving_exceptions import leave_to_us
 
 _SUSPENDED = 2
 """The state of a thread that is halted or about to be."""
 _NOT_STEPPING = -1
 _STEPS_OVER = frozenset((108, 109, 159, 160))
 """Commands of pydevd: steps over and out, of all code or of the program's own."""
-_RESUMABLE = 0x20 | 0x80 | 0x200
-"""of co_flags: generators and coroutines, whose frames go on after they return"""
 _YIELD, _YIELD_FROM = opcode.opmap["YIELD_VALUE"], opcode.opmap.get("YIELD_FROM", 255)
 _MOST_KEPT = 1000
 """Pieces of code of which is kept where lines begin."""
@@ -70,7 +69,7 @@ class ThreadTracing:
             self._nothing = NO_FTRACE
             self.py_db, self._dispatch = py_db, py_db.trace_dispatch
             py_db.trace_dispatch = self.on_frame_event
-            py_db.stop_on_unhandled_exception = _leave_to_us
+            py_db.stop_on_unhandled_exception = leave_to_us
             self.forget_all()
 
     def is_wanted(self) -> bool:
@@ -105,10 +104,9 @@ class ThreadTracing:
         self._traced.clear()
         self.trace_all()
         if not is_always:  # what pydevd has given to frames ends with their next event
-            for top in list(sys._current_frames().values()):
-                for frame in outward_frames(top):
-                    if frame.f_trace is not None and not is_foreign(frame.f_trace):
-                        self._follow(frame, FrameTracer(self))
+            for frame in running_frames():
+                if frame.f_trace is not None and not is_foreign(frame.f_trace):
+                    self._follow(frame, FrameTracer(self))
 
     def trace_all(self, function: Any = None) -> None:
         """Trace all threads that are not; `function` is called first in them."""
@@ -389,14 +387,10 @@ class BothTracers:
 
 def is_suspended(frame: Any) -> bool:
     """Tell whether a frame that returns is that of a generator or coroutine, and goes on later."""
-    if not frame.f_code.co_flags & _RESUMABLE or frame.f_lasti < 0:
+    if not frame.f_code.co_flags & RESUMABLE or frame.f_lasti < 0:
         return False
     data, at = frame.f_code.co_code, frame.f_lasti
     return data[at] == _YIELD or _YIELD_FROM in data[at + 2 : at + 3]  # of the latter it stands in front
-
-
-def _leave_to_us(*args: Any) -> None:
-    """Do nothing: exceptions that nothing catches are noticed where they leave."""
 
 
 def is_ours(function: Any) -> bool:

@@ -6,12 +6,11 @@ its other lines are switched off as they come.
 
 from __future__ import annotations
 
-import sys
 import threading
 from types import CodeType
-from typing import Any, Container, Dict, List, Optional, Set, Tuple
+from typing import Any, Container, Dict, Optional, Set, Tuple
 
-from ..frames import outward_frames
+from ..frames import running_frames
 from ..python_versions import NEEDS_START_EVENTS, monitoring
 from .line_spots import BreakpointFiles, Spot
 from .shared_tool import SharedTool
@@ -102,7 +101,3 @@ def _line_of(code: CodeType, offset: int, lines: Container[int]) -> Optional[int
         if start <= offset < end:
             return line if line in lines else None
     return None
-
-
-def running_frames() -> List[Any]:
-    return [frame for top in list(sys._current_frames().values()) for frame in outward_frames(top)]

@@ -10,8 +10,9 @@ import sys
 from types import CodeType
 from typing import Any, Dict
 
+from ..frames import RESUMABLE
 from ..python_versions import monitoring
-from .open_calls import RESUMABLE, CallFollowing, OpenCalls, take_running
+from .open_calls import CallFollowing, OpenCalls, take_running
 from .recorded_functions import RecordedFunction
 
 TOOL_NAMES = ("opencode-debugger-find", "opencode-debugger-record")

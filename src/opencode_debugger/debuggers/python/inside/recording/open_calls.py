@@ -12,10 +12,11 @@ import marshal
 import sys
 import time
 from _thread import allocate_lock
+from inspect import CO_COROUTINE
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Callable, Counter, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
-from ..frames import ASKED_FILES, outward_frames
+from ..frames import ASKED_FILES, RESUMABLE, outward_frames
 from ..values import raw
 from .kept_values import LARGEST_INT, LEAST_INT, MASKED, NOTHING, ValueKeeper
 from .line_changes import LINES_PER_CALL
@@ -25,8 +26,6 @@ NUMBER, FUNCTION, PARENT, OFFSET, LANE, START, ARGUMENTS, END_NUMBER, END, HOW, 
 """The places in the list of a call."""
 OPEN, RETURNED, RAISED, UNSEEN = range(4)
 """How a call has ended."""
-GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200
-RESUMABLE = GENERATOR | COROUTINE | ASYNC_GENERATOR
 CLOSED = ("<closed>",)
 DELETED = ("<deleted>",)
 MOST_CAUGHT = 5
@@ -194,7 +193,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             if parent is not None:
                 number, offset, lane = parent[0], back.f_lasti, parent[4]
             else:
-                place = find_parent(back, function.flags & COROUTINE)
+                place = find_parent(back, function.flags & CO_COROUTINE)
                 if place is None:
                     return
                 number, offset, lane = place
@@ -262,7 +261,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
                     finish(call, frame, RETURNED, CLOSED)
                 return
             if call is None:  # its start was not seen
-                place = find_parent(frame.f_back, function.flags & COROUTINE)
+                place = find_parent(frame.f_back, function.flags & CO_COROUTINE)
                 if place is None:
                     return
                 arguments = keep_arguments(function, frame.f_locals, keeper)
@@ -308,7 +307,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
                 suspended.clear()
             suspended[id(frame)] = call
             told = extra_of(call)
-            if frame.f_code.co_flags & COROUTINE:
+            if frame.f_code.co_flags & CO_COROUTINE:
                 told["since"] = now()
             else:
                 yields = told.setdefault("yields", [0])

@@ -11,10 +11,10 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Tuple
 
-from ..frames import outward_frames
+from ..frames import RESUMABLE, running_frames
 from ..full_speed.rewriting_way import tracing
 from ..full_speed.thread_tracing import BothTracers, FrameRecorder, is_ours, is_suspended
-from .open_calls import RESUMABLE, CallFollowing, OpenCalls, take_running
+from .open_calls import CallFollowing, OpenCalls, take_running
 from .recorded_functions import RecordedFunction
 
 RETURN = opcode.opmap["RETURN_VALUE"]
@@ -41,7 +41,7 @@ class ProfileCalls:
         """End it: in other threads with their next event."""
         self._is_on = False
         tracing.recorder = None
-        for frame in [each for top in sys._current_frames().values() for each in outward_frames(top)]:
+        for frame in running_frames():
             self._unwatch(frame)
         if getattr(threading, "_profile_hook", None) is self._on_event:
             threading.setprofile(None)

@@ -6,10 +6,11 @@ import os
 import sys
 import threading
 import weakref
+from inspect import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from ..breakpoints.function_names import LOCALS, OPTIMIZED
+from ..breakpoints.function_names import LOCALS
 from ..full_speed.code_tables import line_ranges
 from ..original_code import original_of, read_code
 from ..python_versions import stored_qualname
@@ -18,8 +19,6 @@ from ..values import raw
 from .line_changes import LineChanges
 from .recorded_scope import RecordedScope
 
-VARIABLE_ARGUMENTS = (4, 8)
-"""Flags of code that takes *args and **kwargs."""
 MOST_FUNCTIONS = 50_000
 MOST_LANES = 100_000
 OTHER_TASKS = ("task", "other tasks")
@@ -35,7 +34,7 @@ class RecordedFunction:
 
     def __init__(self, number: int, code: CodeType, name: str, is_secret: Callable[[str], bool]) -> None:
         count = code.co_argcount + code.co_kwonlyargcount
-        count += sum(bool(code.co_flags & flag) for flag in VARIABLE_ARGUMENTS)
+        count += sum(bool(code.co_flags & flag) for flag in (CO_VARARGS, CO_VARKEYWORDS))
         self.number = number
         self.code = code
         self.path = code.co_filename if code.co_filename.startswith("<") else os.path.abspath(code.co_filename)
@@ -101,7 +100,7 @@ class RecordedFunctions:
         return found
 
     def _find_name(self, code: CodeType, frame: FrameType) -> str:
-        if not code.co_flags & OPTIMIZED:
+        if not code.co_flags & CO_OPTIMIZED:
             _name_inner(code, "", self.names)
             return code.co_name
         known = self.names.get(id(original_of(code)))
@@ -119,7 +118,7 @@ def _name_inner(code: CodeType, prefix: str, names: Dict[int, str]) -> None:
     for inner in code.co_consts:
         if type(inner) is CodeType:
             name = names[id(original_of(inner))] = prefix + inner.co_name
-            _name_inner(inner, name + (".%s." % LOCALS if inner.co_flags & OPTIMIZED else "."), names)
+            _name_inner(inner, name + (".%s." % LOCALS if inner.co_flags & CO_OPTIMIZED else "."), names)
 
 
 def _line_table(code: CodeType) -> List[Tuple[int, int, int]]:

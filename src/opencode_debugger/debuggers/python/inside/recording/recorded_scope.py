@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from inspect import CO_OPTIMIZED
 from types import CodeType
 from typing import Dict, List
 
@@ -13,8 +14,6 @@ from ..python_versions import STDLIB_FOLDER
 INSTALLED = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 UNNAMED = frozenset(("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>"))
 """Code that is a part of the function around it, to whoever reads it."""
-OPTIMIZED = 1
-"""Flag of the code of functions; class bodies and modules lack it."""
 MODULE = "<module>"
 
 
@@ -31,7 +30,7 @@ class RecordedScope:
 
     def is_recorded(self, code: CodeType, qualified_name: str) -> bool:
         name = code.co_name
-        if name in UNNAMED or not (code.co_flags & OPTIMIZED or name == MODULE):
+        if name in UNNAMED or not (code.co_flags & CO_OPTIMIZED or name == MODULE):
             return False
         found = self._files.get(code.co_filename)
         if found is None:

@@ -13,7 +13,7 @@ from itertools import chain
 from types import FrameType
 from typing import Any, Callable, Dict, Iterable, List, Optional
 
-from ..frames import outward_frames
+from ..frames import outward_frames, running_frames
 from ..pydevd_patches import pydevd_parts
 from ..threads import asyncio_tasks
 from ..values import raw
@@ -59,9 +59,8 @@ def frame_variables(namespace: Any) -> Dict[Any, Any]:
 
 def find_frame(dap_id: int) -> Optional[FrameType]:
     wanted = pydevd_parts.BaseSchema._dap_id_to_obj_id.get(dap_id)
-    running = (frame for top in sys._current_frames().values() for frame in outward_frames(top))
     waiting = (frame for *_, frames in asyncio_tasks.pending_tasks() for frame in frames)
-    return next((frame for frame in chain(running, waiting) if id(frame) == wanted), None)
+    return next((frame for frame in chain(running_frames(), waiting) if id(frame) == wanted), None)
 
 
 def run_on_own_thread(work: Callable[[], Any], name: str = "look elsewhere") -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import sys
 import threading
+from inspect import CO_COROUTINE
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
 from ..breakpoints.hit_decisions import evaluate_in_scope
-from ..frames import outward_frames
+from ..frames import RESUMABLE, outward_frames
 from ..pydevd_patches import pydevd_parts
 from ..rpc.interrupts import Interrupted, guard, interrupt_thread
 from ..values.bounded_repr import describe_error
@@ -27,7 +28,6 @@ ERROR_LIMIT = 500
 MOST_KNOWN = 100
 _COMPREHENSIONS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
 _MADE_BY_CALL = frozenset(("__init__", "__new__", "__call__"))
-_RESUMABLE = 0x20 | 0x80 | 0x200
 
 _underway: Dict[int, MultiStep] = {}
 """Multi-steps that are under way, by thread."""
@@ -123,7 +123,7 @@ class StepIntoCall(MultiStep):
             if ending == self.target.end:
                 return True
             # A generator or coroutine runs later, when something else asks it for a value.
-            return bool(code.co_flags & _RESUMABLE) and code.co_name == self.target.name
+            return bool(code.co_flags & RESUMABLE) and code.co_name == self.target.name
         if code.co_name in _MADE_BY_CALL and code.co_varnames:
             first = frame.f_locals.get(code.co_varnames[0])
             made = first if isinstance(first, type) else type(first)
@@ -245,7 +245,7 @@ def _begin_step(py_db: Any, thread: Any, frame: Any, command: Optional[int], com
     stop: Optional[FrameType] = None
     if command in (commands.CMD_STEP_INTO, commands.CMD_STEP_INTO_MY_CODE):
         info.step_in_initial_location = (frame, frame.f_lineno)
-        if frame.f_code.co_flags & 0x80:  # a coroutine
+        if frame.f_code.co_flags & CO_COROUTINE:
             info.pydev_step_cmd = commands.CMD_STEP_INTO_COROUTINE
             stop = frame
     elif command in (commands.CMD_STEP_OVER, commands.CMD_STEP_OVER_MY_CODE):

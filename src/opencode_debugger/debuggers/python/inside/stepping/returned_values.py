@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import dis
 import sys
+from inspect import CO_COROUTINE
 from itertools import islice
 from types import FrameType
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from ..frames import is_debugger_file, outward_frames
+from ..frames import RESUMABLE, is_debugger_file, outward_frames
 from ..pydevd_patches import pydevd_parts
 from ..python_versions import RAISING_LOOKS_LIKE_RETURNING
 from ..values import raw
 
 KEPT_VARIABLE = "__pydevd_ret_val_dict"
-_PAUSABLE = 0x20 | 0x80 | 0x200
-_COROUTINE = 0x80
 _DEEPEST_STACK = 200
 _MOST_CALLERS = 3
 
@@ -46,8 +45,8 @@ def _way_of_leaving(frame: Any) -> Optional[str]:
     name = _operation_name(code, at)
     if name.startswith("RETURN"):
         return "return"
-    if code.co_flags & _PAUSABLE and (name == "YIELD_VALUE" or _operation_name(code, at + 2) == "YIELD_FROM"):
-        return None if code.co_flags & _COROUTINE else "yield"
+    if code.co_flags & RESUMABLE and (name == "YIELD_VALUE" or _operation_name(code, at + 2) == "YIELD_FROM"):
+        return None if code.co_flags & CO_COROUTINE else "yield"
     return "raise" if RAISING_LOOKS_LIKE_RETURNING else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
@@ -10,7 +11,6 @@ from . import raw
 
 _PREFIXES: Dict[type, str] = {GeneratorType: "gi_", CoroutineType: "cr_", AsyncGeneratorType: "ag_"}
 _SIGNATURE_LIMIT = 300
-_VARARGS, _VARKEYWORDS = 0x04, 0x08
 
 Render = Callable[[Any, int], Tuple[str, bool]]
 
@@ -67,14 +67,14 @@ def signature_text(function: FunctionType, render: Render, is_bound: bool = Fals
             add_parameter(name, raw.MISSING if at < 0 else defaults[at])
         if place + 1 == code.co_posonlyargcount and shown:
             shown.append("/")
-    if code.co_flags & _VARARGS:
+    if code.co_flags & CO_VARARGS:
         add_parameter(rest.pop(0), stars="*")
     elif keywords:
         shown.append("*")
     given = raw.plain_variables(function.__kwdefaults__) or {}
     for name in keywords:
         add_parameter(name, given.get(name, raw.MISSING))
-    if code.co_flags & _VARKEYWORDS:
+    if code.co_flags & CO_VARKEYWORDS:
         add_parameter(rest.pop(0), stars="**")
     text = "(%s)" % ", ".join(shown) + (" -> " + notes["return"] if "return" in notes else "")
     return text if len(text) <= _SIGNATURE_LIMIT else text[: _SIGNATURE_LIMIT - 3] + "..."

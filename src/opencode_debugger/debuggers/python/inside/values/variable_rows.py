@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from inspect import CO_OPTIMIZED
 from itertools import islice
 from types import FrameType
 from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional, Tuple
@@ -40,7 +41,6 @@ _DISPENSABLE = ("base64", "encoding", "columns", "signature", "presentation_hint
 NO_MEMBERS: ValueRow = {"variables_reference": 0, "named_variables": 0, "indexed_variables": 0}
 _NAME = re.compile(r"[^\W\d]\w*")
 _SMALL_LIMIT = 40
-_OPTIMIZED = 0x1
 _SMALL_TYPES = frozenset((type(None), bool, int, float, complex))
 
 
@@ -219,7 +219,7 @@ def locals_report(
 def frame_locals(frame: FrameType) -> List[Member]:
     """Return visible locals in the order of definition."""
     found, code = _visible_names(frame.f_locals), frame.f_code
-    if code.co_flags & _OPTIMIZED:
+    if code.co_flags & CO_OPTIMIZED:
         order = {name: place for place, name in enumerate(code.co_varnames + code.co_cellvars + code.co_freevars)}
         found.sort(key=lambda member: order.get(member[0], len(order)))
     return found
