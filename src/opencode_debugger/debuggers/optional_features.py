@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
-from ..answers.machine import Memory, MemoryWritten, Recording
 from ..errors import RelayError
 from ..operations.advice import advice
-from .shapes import Bound, DataBreakpoint, Frames, Go, LaunchSpec, RecordingWish
-
-if TYPE_CHECKING:
-    from .rows import InstructionRow, LockRow, TaskPage
+from .shapes import LaunchSpec
 
 
 class Absence(NamedTuple):
@@ -87,56 +83,35 @@ def refuse_options(spec: LaunchSpec, debugger: str) -> None:
         raise RelayError("NOT_SUPPORTED", message, parameter=name, suggestion=f"Launch without {name}")
 
 
+def _refusing(capability: str) -> Any:
+    """Return a method of a part that refuses for want of this capability, whatever it is asked."""
+
+    async def refuse(part: Refusing, *_: Any, **__: Any) -> Never:
+        raise part._refuse(capability)
+
+    return refuse
+
+
 class Refusing:
     def __init__(self, refuse: Refuse) -> None:
         self._refuse = refuse
 
 
 class NoTasksAndLocks(Refusing):
-    async def tasks(self, start: int, count: int) -> TaskPage:
-        raise self._refuse("tasks")
-
-    async def task_stack(self, task_id: int) -> tuple[int | None, Frames]:
-        raise self._refuse("tasks")
-
-    async def locks(self) -> LockRow:
-        raise self._refuse("locks")
+    tasks = task_stack = _refusing("tasks")
+    locks = _refusing("locks")
 
 
 class NoMemory(Refusing):
-    async def read_memory(self, address: str, offset: int, count: int) -> Memory:
-        raise self._refuse("memory")
-
-    async def write_memory(self, address: str, offset: int, data: bytes | bytearray) -> MemoryWritten:
-        raise self._refuse("write_memory")
-
-    async def address_of(self, frame: int, expression: str) -> str:
-        raise self._refuse("memory")
-
-    async def instruction(self, frame: int) -> str:
-        raise self._refuse("disassembly")
-
-    async def disassemble(self, address: str, offset: int, count: int) -> list[InstructionRow]:
-        raise self._refuse("disassembly")
-
-    async def set_data_breakpoints(self, frame: int | None, wanted: list[DataBreakpoint]) -> list[Bound]:
-        raise self._refuse("data_breakpoints")
+    read_memory = address_of = _refusing("memory")
+    write_memory = _refusing("write_memory")
+    instruction = disassemble = _refusing("disassembly")
+    set_data_breakpoints = _refusing("data_breakpoints")
 
 
 class NoRecording(Refusing):
     needs_pause = False
-
-    async def record(self, enabled: bool, wish: RecordingWish) -> Recording:
-        raise self._refuse("reverse")
-
-    async def describe(self) -> Recording:
-        raise self._refuse("reverse")
-
-    async def flush(self) -> None:
-        raise self._refuse("reverse")
+    record = describe = flush = reverse = _refusing("reverse")
 
     def folders(self) -> list[str]:
         return []
-
-    async def reverse(self, kind: str, thread_id: int, go: Go | None = None) -> None:
-        raise self._refuse("reverse")
