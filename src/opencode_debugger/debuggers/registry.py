@@ -98,13 +98,13 @@ def _make_only_children(setup: DebuggerSetup) -> Debugger:
 def _make_gdb(setup: DebuggerSetup) -> Debugger:
     from .native.gdb.gdb_adapter import GdbAdapter
 
-    return GdbAdapter(setup.session_id, setup.listener, setup.timeout, setup.launch_timeout, setup.paths["gdb"])
+    return GdbAdapter(setup)
 
 
 def _make_lldb(setup: DebuggerSetup) -> Debugger:
     from .native.lldb.lldb_adapter import LldbAdapter
 
-    return LldbAdapter(setup.session_id, setup.listener, setup.timeout, setup.launch_timeout, setup.paths["lldb"])
+    return LldbAdapter(setup)
 
 
 def _make_ez(setup: DebuggerSetup) -> Debugger:
@@ -116,14 +116,13 @@ def _make_ez(setup: DebuggerSetup) -> Debugger:
 def _hand_over_native(setup: DebuggerSetup) -> Debugger:
     from .handed_over.native_servers import NativeServerAdapter
 
-    paths = setup.paths["gdb"], setup.paths["lldb"]
-    return NativeServerAdapter(setup.session_id, setup.listener, setup.launch_timeout, *paths)
+    return NativeServerAdapter(setup)
 
 
 def _hand_over_python(setup: DebuggerSetup) -> Debugger:
     from .handed_over.plain_debugpy import PlainDebugpyAdapter
 
-    return PlainDebugpyAdapter(setup.session_id, setup.folder, setup.listener, setup.launch_timeout)
+    return PlainDebugpyAdapter(setup)
 
 
 # How each is found.

@@ -10,7 +10,7 @@ from ...errors import RelayError
 from ..optional_features import Refuse
 from ..process.program_process import Pipes
 from ..process.standard_input import Stdin
-from ..protocols import Listener
+from ..registry import DebuggerSetup
 from ..shapes import AttachSpec, ExceptionRule, Groups, LaunchSpec
 from ..small_debugger import SmallDebugger
 from .tunnel_client import Client
@@ -73,11 +73,11 @@ class HandedOverAdapter(SmallDebugger):
     not_spoken: str
     """said to those"""
 
-    def __init__(self, name: str, session_id: str, listener: Listener, timeout: float) -> None:
+    def __init__(self, name: str, setup: DebuggerSetup) -> None:
         super().__init__(name)
-        self._session_id = session_id
-        self._listener = listener
-        self._timeout = timeout
+        self._session_id = setup.session_id
+        self._listener = setup.listener
+        self._timeout = setup.launch_timeout
         self._line: ClientLine | None = None
         self._pipes: Pipes | None = None
         """the program's input and output"""

@@ -13,7 +13,7 @@ from ..native.lldb import lldb_program
 from ..process.foreign_process import Watched
 from ..process.proc_files import state_letter
 from ..process.program_process import ExitStatus, end_others, program_environment
-from ..protocols import Listener
+from ..registry import DebuggerSetup
 from ..shapes import LaunchSpec
 from .handed_over_adapter import HandedOverAdapter
 from .server_lines import Line, PtyLine, SocketLine
@@ -35,9 +35,9 @@ class NativeServerAdapter(HandedOverAdapter):
         "This tunnel speaks gdb's remote protocol, not DAP: connect gdb with target remote, or lldb with gdb-remote"
     )
 
-    def __init__(self, session_id: str, listener: Listener, timeout: float, gdb_path: str, lldb_path: str) -> None:
-        super().__init__("gdbserver", session_id, listener, timeout)
-        self._paths = {"gdbserver": gdb_path or None, "lldb-server": lldb_path or None}
+    def __init__(self, setup: DebuggerSetup) -> None:
+        super().__init__("gdbserver", setup)
+        self._paths = {"gdbserver": setup.paths["gdb"] or None, "lldb-server": setup.paths["lldb"] or None}
         self._server: Helper | None = None
         self._program: Watched | None = None
         self._tasks: set[asyncio.Task[None]] = set()

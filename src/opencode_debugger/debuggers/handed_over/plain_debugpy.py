@@ -12,10 +12,10 @@ from ...dap.channel import Channel
 from ...errors import RelayError
 from ..native.native_program import set_done
 from ..process.program_process import ExitStatus, Program, end_others, not_started, program_environment
-from ..protocols import Listener
 from ..python.interpreters import interpreter as interpreters
 from ..python.launch.callback_socket import CallBack
 from ..python.launch.start_program import INSIDE, LAUNCH, LAUNCHER, debugger_connection, debugpy_folder
+from ..registry import DebuggerSetup
 from ..shapes import LaunchSpec
 from .handed_over_adapter import HandedOverAdapter
 from .tunnel_client import CHUNK, GDB_REMOTE, Client
@@ -33,9 +33,9 @@ class PlainDebugpyAdapter(HandedOverAdapter):
     foreign = GDB_REMOTE
     not_spoken = "This tunnel speaks DAP, which gdb and lldb do not: attach an editor"
 
-    def __init__(self, session_id: str, folder: str, listener: Listener, timeout: float) -> None:
-        super().__init__("debugpy", session_id, listener, timeout)
-        self._folder = folder
+    def __init__(self, setup: DebuggerSetup) -> None:
+        super().__init__("debugpy", setup)
+        self._folder = setup.folder
         self._program: Program | None = None
 
     async def check_launch(self, spec: LaunchSpec) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from ....errors import RelayError
 from ... import trusted_gdb
-from ...protocols import Listener
 from ...python.attach.attach_target import has_ptrace_capability, ptrace_scope
+from ...registry import DebuggerSetup
 from ...shapes import Asked, AttachSpec, ExceptionRule, Groups, LaunchSpec
 from .. import elf_files, rust_toolchain
 from ..debugger_process import CREATED, ERRORS, INPUT, OUTPUT, REDIRECTED, Streams, under_gdbserver
@@ -67,11 +67,9 @@ class GdbAdapter(NativeAdapter):
     breakpoints: GdbBreakpoints
     _shutdown: GdbShutdown
 
-    def __init__(
-        self, session_id: str, listener: Listener, timeout: float, launch_timeout: float, path: str | None
-    ) -> None:
-        program = NativeProgram("gdb", session_id)
-        conversation = NativeConversation(program, timeout, launch_timeout)
+    def __init__(self, setup: DebuggerSetup) -> None:
+        program, listener = NativeProgram("gdb", setup.session_id), setup.listener
+        conversation = NativeConversation(program, setup.timeout, setup.launch_timeout)
         exceptions = GdbExceptions(program, conversation)
         inspection = GdbInspection(program, conversation, exceptions)
         data = GdbDataBreakpoints(program, conversation, inspection, listener)
@@ -82,7 +80,7 @@ class GdbAdapter(NativeAdapter):
         memory = GdbMemory(conversation, inspection, RawMemory(conversation), data)
         recording = GdbRecording(program, conversation, stops)
         parts = (stops, breakpoints, inspection, sources, memory, recording, shutdown)
-        super().__init__(program, conversation, listener, path or None, *parts)
+        super().__init__(program, conversation, listener, setup.paths["gdb"] or None, *parts)
 
     def _find_debugger(self) -> tuple[list[str], dict[str, str]]:
         gdb = trusted_gdb.find(self._path)

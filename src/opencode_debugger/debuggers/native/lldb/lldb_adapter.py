@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...optional_features import NoRecording
-from ...protocols import Listener
+from ...registry import DebuggerSetup
 from ...shapes import AttachSpec, LaunchSpec
 from .. import elf_files
 from ..debugger_process import ERRORS, INPUT, OUTPUT, Command, Streams
@@ -50,11 +50,9 @@ class LldbAdapter(NativeAdapter):
     inspection: LldbInspection
     _shutdown: LldbShutdown
 
-    def __init__(
-        self, session_id: str, listener: Listener, timeout: float, launch_timeout: float, path: str | None
-    ) -> None:
-        program = NativeProgram("lldb", session_id)
-        conversation = LldbConversation(program, timeout, launch_timeout)
+    def __init__(self, setup: DebuggerSetup) -> None:
+        program, listener = NativeProgram("lldb", setup.session_id), setup.listener
+        conversation = LldbConversation(program, setup.timeout, setup.launch_timeout)
         raw = LldbRawMemory(conversation)
         exceptions = LldbExceptions(program, conversation)
         inspection = LldbInspection(program, conversation, exceptions)
@@ -65,7 +63,7 @@ class LldbAdapter(NativeAdapter):
         sources, memory = NativeSources(program, conversation), LldbMemory(conversation, inspection, raw, data)
         recording, shutdown = NoRecording(program.refusal), LldbShutdown(program, conversation, listener, stops)
         parts = (stops, breakpoints, inspection, sources, memory, recording, shutdown)
-        super().__init__(program, conversation, listener, path or None, *parts)
+        super().__init__(program, conversation, listener, setup.paths["lldb"] or None, *parts)
 
     def _find_debugger(self) -> Command:
         # Its Python must not look for modules where ours are, debuginfod would have it ask servers for symbols, and the
