@@ -6,15 +6,12 @@ import os
 import struct
 from collections.abc import Iterable
 
+from ...native.elf_files import IN_MEMORY, part, read, segments
+
 LIBRARIES = ("libpython", "libc.", "libc-", "libpthread", "ld-musl")
 """Beginnings of the names of files, besides the program's own, that are looked into."""
 
-_ELF_64 = b"\x7fELF\x02\x01"
-_HEADER = 64
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SEGMENT = struct.Struct("<IIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
-_LOAD, _DYNAMIC_SYMBOLS = 1, 11
 
 
 def function_addresses(pid: int, names: Iterable[str]) -> dict[str, int]:
@@ -43,29 +40,15 @@ def mapped_files(pid: int) -> dict[str, int]:
 def function_offsets(path: str, names: list[str]) -> dict[str, int]:
     """Return offsets of exported functions in the file's memory; none if it is no 64-bit ELF file."""
     with open(path, "rb") as file:
-        data = file.read(_HEADER)
-        if not data.startswith(_ELF_64):
+        base = next((each.address - each.offset for each in segments(file) if each.kind == IN_MEMORY), None)
+        sections = elf.sections if (elf := read(path)) is not None else {}
+        if base is None or ".dynsym" not in sections:
             return {}
-        segments_at, sections_at = struct.unpack_from("<QQ", data, 32)
-        segment_size, segment_count, section_size, section_count = struct.unpack_from("<HHHH", data, 54)
-
-        def read(offset: int, size: int) -> bytes:
-            file.seek(offset)
-            return file.read(size)
-
-        segments = read(segments_at, segment_size * segment_count)
-        sections = read(sections_at, section_size * section_count)
-        loaded = (_SEGMENT.unpack_from(segments, index * segment_size) for index in range(segment_count))
-        base = next(address - offset for kind, _, offset, address in loaded if kind == _LOAD)
+        places = _name_places(part(file, *sections[".dynstr"]), names)
         found: dict[str, int] = {}
-        for index in range(section_count):
-            _, kind, _, _, offset, size, link, *_ = _SECTION.unpack_from(sections, index * section_size)
-            if kind == _DYNAMIC_SYMBOLS:
-                _, _, _, _, strings_at, strings_size, *_ = _SECTION.unpack_from(sections, link * section_size)
-                places = _name_places(read(strings_at, strings_size), names)
-                for name, _, _, section, value, _ in _SYMBOL.iter_unpack(read(offset, size)):
-                    if section and name in places:
-                        found.setdefault(places[name], value - base)
+        for name, _, _, section, value, _ in _SYMBOL.iter_unpack(part(file, *sections[".dynsym"])):
+            if section and name in places:
+                found.setdefault(places[name], value - base)
         return found
 
 
