@@ -49,7 +49,6 @@ class ScopeRow(TypedDict, total=False):
 class HintRow(TypedDict, total=False):
     kind: str
     attributes: list[str]
-    visibility: str
 
 
 class ValueRow(TypedDict, total=False):

@@ -14,7 +14,7 @@ from . import optional_features
 from .optional_features import BUSY, NoMemory, NoRecording, NoTasksAndLocks
 from .process.standard_input import Stdin
 from .shapes import Asked, AttachSpec, ExceptionRule, Frames, Groups, LaunchSpec, StackPage
-from .value_rows import MAX_PAGE, PAGE, paged, selected, within
+from .value_rows import page_of, within
 
 if TYPE_CHECKING:
     from . import rows as row_types
@@ -119,9 +119,7 @@ class SmallInspection(SmallPart):
         return {"variables_reference": reference, **await self.locals(reference - FIRST_SCOPE, page)}
 
     async def locals(self, frame: int, page: row_types.PageWish) -> row_types.VariablePage:
-        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
-        rows, total = selected(self.rows(frame), page, False, start, count)
-        return paged(rows, total, start, page)
+        return page_of(self.rows(frame), page)
 
     async def report(self, frame: int, budget: int, names: int, **more: Any) -> row_types.StopRow:
         rows = self.rows(frame)

@@ -83,6 +83,18 @@ def fitted(rows: list[Row], budget: int) -> list[Row]:
     return kept
 
 
+def page_bounds(page: PageWish) -> tuple[int, int]:
+    """Return with which row a page begins, and how many it has at the most."""
+    return page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
+
+
+def page_of(rows: list[Row], page: PageWish, is_indexed: bool = False) -> VariablePage:
+    """Return the page that is wished for of all the rows that there are."""
+    start, count = page_bounds(page)
+    shown, total = selected(rows, page, is_indexed, start, count)
+    return paged(shown, total, start, page)
+
+
 def selected(rows: list[Row], page: PageWish, is_indexed: bool, start: int, count: int) -> tuple[list[Row], int]:
     if page.get("filter") == ("named" if is_indexed else "indexed"):
         rows = []

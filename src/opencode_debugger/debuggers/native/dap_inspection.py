@@ -18,7 +18,7 @@ from ..rows import ExceptionRow, PageWish, VariablePage, VariableRow
 from ..run_permission import may_run, only_looks
 from ..shapes import Asked, Frames, StackPage
 from ..stop_handles import Handles
-from ..value_rows import MAX_PAGE, PAGE, VALUE_LIMIT, paged, selected, watched_row
+from ..value_rows import PAGE, VALUE_LIMIT, page_of, watched_row
 from . import readonly_expressions, rust_toolchain
 from .function_names import short_name
 from .native_conversation import NativeConversation
@@ -303,9 +303,7 @@ class DapInspection(Inspection):
         return made
 
     async def locals(self, frame: int, page: PageWish) -> VariablePage:
-        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
-        shown, total = selected(await self._fetch_locals(frame), page, False, start, count)
-        return paged(shown, total, start, page)
+        return page_of(await self._fetch_locals(frame), page)
 
     # Expressions.
 

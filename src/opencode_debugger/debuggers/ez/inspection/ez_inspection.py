@@ -15,7 +15,7 @@ from ... import rows, value_rows
 from ...c_expressions import may_change, pointed_at
 from ...rows import AssignmentRow, EvaluationRow
 from ...run_permission import UNREAD, may_run
-from ...shapes import Asked, Frames, StackPage
+from ...shapes import Frames, StackPage
 from ...small_debugger import RESTART
 from ..ez_conversation import Conversation, Refused, cannot
 from ..program_state import ProgramState
@@ -51,8 +51,8 @@ class EzInspection:
     _places: Places
     _stacks: Stacks
 
-    async def threads(self) -> list[rows.ThreadRow]:
-        return await self._stacks.threads()
+    def __post_init__(self) -> None:
+        self.threads, self.ask_stack, self.stack = self._stacks.threads, self._stacks.ask_stack, self._stacks.stack
 
     async def own_threads(self) -> list[int]:
         return []
@@ -61,12 +61,6 @@ class EzInspection:
         message = f"Thread {thread_id} is running: this debugger shows the stacks of threads that are halted"
         instead = advice("Pause the program with {pause}")
         raise RelayError("INVALID_SESSION_STATE", message, thread_id=thread_id, suggestion=instead)
-
-    def ask_stack(self, thread_id: int) -> Asked:
-        return self._stacks.ask_stack(thread_id)
-
-    async def stack(self, thread_id: int, asked: Asked | None = None) -> Frames:
-        return await self._stacks.stack(thread_id, asked)
 
     async def stack_page(self, thread_id: int, frames: Frames, start: int, levels: int) -> StackPage:
         """Return some frames: nothing was left out of them."""
@@ -278,9 +272,7 @@ class EzInspection:
 
 def _page_of(listed: list[rows.VariableRow], page: rows.PageWish) -> rows.VariablePage:
     is_indexed = bool(listed) and all(made["name"].startswith("[") for made in listed)
-    start, count = page.get("start") or 0, min(page.get("count") or value_rows.PAGE, value_rows.MAX_PAGE)
-    listed, total = value_rows.selected(listed, page, is_indexed, start, count)
-    return value_rows.paged(listed, total, start, page)
+    return value_rows.page_of(listed, page, is_indexed)
 
 
 def _failed_answer(error: Exception, text: str) -> rows.HoverRow:

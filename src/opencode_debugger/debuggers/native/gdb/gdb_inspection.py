@@ -11,7 +11,7 @@ from ....operations.advice import advice
 from ... import rows
 from ...run_permission import may_run
 from ...shapes import DataBreakpoint, Frames
-from ...value_rows import MAX_PAGE, PAGE, VALUE_LIMIT, paged, row, shortened, watched_row, within
+from ...value_rows import MAX_PAGE, VALUE_LIMIT, page_bounds, paged, row, shortened, watched_row, within
 from .. import dap_inspection, readonly_expressions
 from ..dap_inspection import (
     RUNS_CODE,
@@ -22,7 +22,6 @@ from ..dap_inspection import (
     Inside,
     Object,
     Way,
-    backtrace,
     not_reached,
 )
 from ..function_names import short_name
@@ -106,7 +105,7 @@ class GdbInspection(DapInspection):
         inside = self._inside.get(reference)
         if inside is None:
             return {"missing": True}
-        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
+        start, count = page_bounds(page)
         left_out = page.get("filter") == ("named" if inside.indexed else "indexed")
         name = page.get("name")
         first, most = (0, dap_inspection.MOST_SEARCHED) if name else (start, 0 if left_out else count)
@@ -261,11 +260,9 @@ class GdbInspection(DapInspection):
         if is_panic:
             read = RawMemory(self._conversation).read
             thrown["message"] = await panic_message(read, thrown["payload"], thrown["methods"])
-        trace = backtrace(await self.fetch_frames(place.thread, dap_inspection.MOST_FRAMES))
         name, message = thrown.get("type") or "exception", thrown.get("message") or ""
-        told: rows.ExceptionRow = {"type": name, "full_type": name, "message": message, "traceback": trace}
-        told.update({"break_mode": "always", "rules": thrown.get("rules", []), "is_in_library": is_panic})
-        return told
+        told = await self._exception_row(place, name, message, thrown.get("rules", []), "always")
+        return {**told, "is_in_library": is_panic}
 
     async def signal_of(self, place: Frame) -> tuple[int | None, str | None]:
         return tuple(await self.ask_inside(place, "signal"))

@@ -13,7 +13,7 @@ from ....errors import RelayError
 from ... import rows
 from ...rows import AssignmentRow, PageWish, VariablePage, VariableRow
 from ...shapes import Frames
-from ...value_rows import MAX_PAGE, PAGE, clipped, paged, row, selected, shortened, within
+from ...value_rows import clipped, page_bounds, paged, row, selected, shortened, within
 from ..dap_inspection import ERROR_LIMIT, MOST_SEARCHED, DapInspection, Evaluation, Frame, Inside, Way, not_reached
 from ..native_conversation import GRACE
 from ..readonly_expressions import Look
@@ -125,7 +125,7 @@ class LldbInspection(DapInspection):
             at = await self.read_value(place, pointer, ERROR_LIMIT, timeout, "hover")
             what = lldb_values.led_to(at.type or "", at.text)
             inside.way.update({what: reference} if what is not None else {})
-        start, count = page.get("start") or 0, min(page.get("count") or PAGE, MAX_PAGE)
+        start, count = page_bounds(page)
         if inside.indexed and not page.get("name") and page.get("filter") != "named":
             shown, total = await self._fetch_variables(inside, start, count), inside.indexed
             shown = shown if len(shown) <= count else shown[start : start + count]
