@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import glob
 import os
 import signal
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import RelayError
 from ..process.foreign_process import Watched
+from ..process.proc_files import children_of
 from ..process.program_process import tracer_of
 from ..rows import ChildRow, ProgramRow
 from .debugger_process import Helper
@@ -123,19 +123,11 @@ def command_of(pid: int | None) -> list[str]:
         return []
 
 
-def children_of(pid: int) -> set[int]:
-    found: set[int] = set()
-    for listing in glob.glob(f"/proc/{pid}/task/*/children"):
-        with contextlib.suppress(OSError), open(listing) as file:
-            found.update(map(int, file.read().split()))
-    return found
-
-
 async def watch_spawned(tell: Tell, program: Watched) -> None:
     """Tell of children for a debugger that says nothing of forks: those that live long enough to be seen."""
-    known = children_of(program.pid)
+    known = set(children_of(program.pid))
     while program.is_alive:
-        new = children_of(program.pid) - known
+        new = set(children_of(program.pid)) - known
         known |= new
         await asyncio.gather(*(tell_spawned(tell, pid, program.pid, ONE_PROCESS) for pid in new))
         await asyncio.wait([program.ended], timeout=0.1)
