@@ -211,17 +211,13 @@ def _task_row(task: Any) -> TaskRow:
     thread = _thread_of(task)
     is_current = _is_current(task)
     coroutine = raw.read_attribute(task, "_coro")
-    return {
-        "id": made.number,
-        "name": _task_name(task),
-        "state": _shown_state(task, is_current),
-        "coroutine": _bounded_text(raw.read_attribute(coroutine, "__qualname__", raw.type_name(coroutine))),
-        "awaiting": [frame_place(frame) for frame in _current_frames(task, coroutine, thread)],
-        "waits_for": None if _is_done(task) or is_current else waits_for(task),
-        "created": _creation_place(task, made.place),
-        "thread_id": _dap_id(thread),
-        "is_current": is_current,
-    }
+    row: TaskRow = {"id": made.number, "name": _task_name(task), "state": _shown_state(task, is_current)}
+    row["coroutine"] = _bounded_text(raw.read_attribute(coroutine, "__qualname__", raw.type_name(coroutine)))
+    row["awaiting"] = [frame_place(frame) for frame in _current_frames(task, coroutine, thread)]
+    row["waits_for"] = None if _is_done(task) or is_current else waits_for(task)
+    row["created"] = _creation_place(task, made.place)
+    row["thread_id"], row["is_current"] = _dap_id(thread), is_current
+    return row
 
 
 def _is_current(task: Any) -> bool:
