@@ -254,11 +254,6 @@ def configured_paths(settings: object) -> dict[str, str]:
 # Debuggers of other packages.
 
 
-def is_installed(name: str) -> bool:
-    """Say whether a package that is installed beside the relay brings a debugger of that name."""
-    return name in _entry_points()
-
-
 def installed_names() -> list[str]:
     return sorted(_entry_points())
 

@@ -207,8 +207,6 @@ class _Arrival(NamedTuple):
     line: int
     by_error: bool
     """Only an exception leads there."""
-    falls: bool
-    """The line begins for what comes from the instruction before."""
     skips: bool
     """Nothing begins for what comes from there."""
     jumps: List[Instruction]
@@ -231,7 +229,7 @@ def _find_arrivals(
         if before is not None and before.op == _PUSH_ERROR and id(before) in handlers:
             # The line begins where the exception is noted, after which it can be asked for.
             assert before.line is not None
-            found.append(_Arrival(each, before.line, handlers[id(before)] == _ASK, True, False, []))
+            found.append(_Arrival(each, before.line, handlers[id(before)] == _ASK, False, []))
         if each.line is None or each.line not in tests or each.op == _PUSH_ERROR:
             continue
         starts_run = before is None or before.line != each.line
@@ -245,7 +243,7 @@ def _find_arrivals(
         if how == _ASK and (follows or id(each) in jumps_to):
             raise CannotRewrite("what handles an exception is also reached without one")
         if falls or jumps or how == _ASK:
-            found.append(_Arrival(each, each.line, how == _ASK, falls, follows and not falls, jumps))
+            found.append(_Arrival(each, each.line, how == _ASK, follows and not falls, jumps))
     return found
 
 

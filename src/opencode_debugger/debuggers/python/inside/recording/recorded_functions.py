@@ -74,7 +74,6 @@ class RecordedFunctions:
         self.names: Dict[int, str] = {}
         """qualified names up to Python 3.10, of what is in modules that were seen"""
         self.recorded: List[RecordedFunction] = []
-        self.left_out = 0
 
     def find(self, frame: FrameType) -> Optional[RecordedFunction]:
         code = frame.f_code
@@ -86,14 +85,11 @@ class RecordedFunctions:
     def _look_at(self, code: CodeType, frame: FrameType) -> Optional[RecordedFunction]:
         name = stored_qualname(code) or self._find_name(code, frame)
         found = None
-        if self._scope.is_recorded(code, name):
-            if len(self.recorded) < MOST_FUNCTIONS:
-                found = RecordedFunction(len(self.recorded) + 1, code, name, self._is_secret)
-                if self._scope.has_lines(code, name):
-                    found.changes = LineChanges(code)
-                self.recorded.append(found)
-            else:
-                self.left_out += 1
+        if self._scope.is_recorded(code, name) and len(self.recorded) < MOST_FUNCTIONS:
+            found = RecordedFunction(len(self.recorded) + 1, code, name, self._is_secret)
+            if self._scope.has_lines(code, name):
+                found.changes = LineChanges(code)
+            self.recorded.append(found)
         if len(self._kept) < 4 * MOST_FUNCTIONS:
             self._kept.append(code)
             self.known[id(code)] = found
