@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Never
+from typing import Any, Never
 
 from ..errors import RelayError
 from ..files import read_source
 from . import optional_features
+from . import rows as row_types
 from .optional_features import BUSY, NoMemory, NoRecording, NoTasksAndLocks
 from .process.standard_input import Stdin
 from .shapes import Asked, AttachSpec, ExceptionRule, Frames, Groups, LaunchSpec, StackPage
 from .value_rows import page_of, within
-
-if TYPE_CHECKING:
-    from . import rows as row_types
 
 Cannot = Callable[[str, str], RelayError]
 """makes the error for what a debugger cannot do, with advice on what to do instead"""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
-from .rows import EvaluationRow, VariableRow, WatchRow
-
-if TYPE_CHECKING:
-    from .rows import PageWish, VariablePage
+from .rows import EvaluationRow, PageWish, VariablePage, VariableRow, WatchRow
 
 PAGE = 100
 MAX_PAGE = 1000

@@ -124,7 +124,11 @@ class Shutdown:
         """Wait for the debugger to tell the end of the program: its server may have died without a word."""
         await asyncio.wait([self._program.ended], timeout=WITHOUT_SERVER)
         if not self._program.is_detached:
-            self._lose_program(self._lost_words())
+            await self._part_from_program()
+
+    async def _part_from_program(self) -> None:
+        """Part from a program whose debug server has ended."""
+        self._lose_program(self._lost_words())
 
     def _lose_program(self, reason: str) -> None:
         self._finish_program(lambda: self._listener.on_lost(reason))

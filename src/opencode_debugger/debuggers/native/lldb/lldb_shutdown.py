@@ -9,7 +9,7 @@ import signal
 from ...process.foreign_process import Watched
 from ...process.program_process import ExitStatus, tracer_of
 from ..native_children import watch_spawned
-from ..native_shutdown import SERVER_NEWS, WITHOUT_SERVER, Shutdown
+from ..native_shutdown import SERVER_NEWS, Shutdown
 
 LAST_PACKET = re.compile(r"read packet: \$([WX])([0-9a-f]{2})[;#]")
 DYING = 0.2
@@ -64,14 +64,10 @@ class LldbShutdown(Shutdown):
         status = program.ended.result() if program.ended.done() else None
         self._finish_program(lambda: self._listener.on_exit(status or ExitStatus.of(-signal.SIGKILL)))
 
-    async def _without_server(self) -> None:
-        """Part from the program: there is a server behind lldb-dap, too, when nobody has asked for one."""
-        await asyncio.wait([self._program.ended], timeout=WITHOUT_SERVER)
-        if not self._program.is_detached:
-            await self._part_from_program()
-
     async def _part_from_program(self) -> None:
-        """Part from a program that was killed while lldb held it; else the one that held it has died."""
+        """Part from a program that was killed while lldb held it; else the one that held it has died.
+
+        There is a server behind lldb-dap, too, when nobody has asked for one."""
         status = None
         if not await self._was_server_killed() and self._watched is not None:
             await asyncio.wait([self._watched.ended], timeout=DYING)

@@ -20,10 +20,6 @@ from .quiet_lookup import walk_nodes
 if TYPE_CHECKING:
     from ....rows import HoverRow
 
-_HEAP_TYPE = 1 << 9
-_WRAPPERS = (types.MethodWrapperType, types.WrapperDescriptorType)
-_BUILTIN_CALLABLES = (types.BuiltinFunctionType, types.MethodDescriptorType, *_WRAPPERS)
-
 
 class NothingToShow(Exception):
     """Says why there is nothing to show."""
@@ -221,8 +217,7 @@ def _unwrapped_function(value: Any) -> Optional[types.FunctionType]:
 
 
 def _is_builtin_callable(value: Any) -> bool:
-    is_builtin_class = type(value) is type and not type.__dict__["__flags__"].__get__(value) & _HEAP_TYPE
-    return is_builtin_class or raw.is_one_of(value, _BUILTIN_CALLABLES)
+    return routines.is_builtin_class(value) or raw.is_one_of(value, routines.BUILTIN_ROUTINES)
 
 
 def _stored_documentation(value: Any) -> object:

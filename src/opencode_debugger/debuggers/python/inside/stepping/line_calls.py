@@ -14,7 +14,7 @@ from ..evaluation.quiet_lookup import walk_nodes
 from ..python_versions import HAS_POSITIONS
 from ..source.quiet_parsing import parse_quietly
 from ..source.source_text import text_lines
-from ..values import raw
+from ..values import raw, routines
 from ..values.atom_texts import clip, encodable
 
 if TYPE_CHECKING:
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 LABEL_LIMIT = 100
 MOST_TARGETS = 100
 _BLOCK_FIELDS = ("body", "orelse", "finalbody", "handlers", "cases")
-_BUILTIN_CALLABLES = (
-    types.BuiltinFunctionType,
-    types.ClassMethodDescriptorType,
-    types.MethodDescriptorType,
-    types.MethodWrapperType,
-    types.WrapperDescriptorType,
-)
-_HEAP_TYPE = 1 << 9
+_NATIVE_ROUTINES = (types.ClassMethodDescriptorType, *routines.BUILTIN_ROUTINES)
 _LOAD_OPERATIONS = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CONST")
 _ATTRIBUTE_OPERATIONS = ("LOAD_ATTR", "LOAD_METHOD")
 MOST_NAMES = 10
@@ -191,7 +184,4 @@ def _attribute_value(value: Any, name: Any) -> object:
 
 
 def _is_native(value: Any) -> bool:
-    cls = type(value)
-    if cls is type:
-        return not value.__flags__ & _HEAP_TYPE
-    return type(cls) is type and cls in _BUILTIN_CALLABLES
+    return routines.is_builtin_class(value) or raw.is_one_of(value, _NATIVE_ROUTINES)

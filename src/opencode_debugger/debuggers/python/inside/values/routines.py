@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from inspect import CO_VARARGS, CO_VARKEYWORDS
-from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ..python_versions import ANNOTATIONS_RUN_CODE
 from . import raw
 
 _PREFIXES: Dict[type, str] = {GeneratorType: "gi_", CoroutineType: "cr_", AsyncGeneratorType: "ag_"}
+BUILTIN_ROUTINES = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType)
+_FLAGS = type.__dict__["__flags__"].__get__
+_HEAP_TYPE = 1 << 9
 _SIGNATURE_LIMIT = 300
 
 Render = Callable[[Any, int], Tuple[str, bool]]
+
+
+def is_builtin_class(obj: Any) -> bool:
+    return type(obj) is type and not _FLAGS(obj) & _HEAP_TYPE
 
 
 def is_paused_call(obj: Any) -> bool:
