@@ -37,9 +37,9 @@ TOO_OLD = {version: path for version, path in INSTALLED.items() if version < (3,
 OURS = Interpreter(sys.executable, sys.version_info[:3], sys.implementation.name)
 
 
-def refusal(path: str, cwd: str | None = None) -> RelayError:
+def refusal(path: str) -> RelayError:
     with pytest.raises(RelayError) as caught:
-        asyncio.run(identify(path, cwd))
+        asyncio.run(identify(path))
     assert caught.value.code == "INVALID_PARAMETER"
     assert caught.value.details["parameter"] == "python_path"
     assert caught.value.details["suggestion"]
@@ -89,9 +89,10 @@ def test_a_bare_name_is_looked_up_on_the_path(tmp_path: Path, monkeypatch: pytes
     assert asyncio.run(identify("mypython")).version == OURS.version
 
 
-def test_a_relative_path_is_meant_from_the_given_folder(tmp_path: Path) -> None:
+def test_a_relative_path_is_meant_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(tmp_path / "py", f'exec "{sys.executable}" "$@"')
-    assert asyncio.run(identify("./py", str(tmp_path))) == OURS
+    monkeypatch.chdir(tmp_path)
+    assert asyncio.run(identify("./py")) == OURS
 
 
 def test_a_path_with_odd_characters_is_kept(tmp_path: Path) -> None:
@@ -100,12 +101,13 @@ def test_a_path_with_odd_characters_is_kept(tmp_path: Path) -> None:
     assert asyncio.run(identify(f"{folder}/bin/python")).path == f"{folder}/bin/python"
 
 
-def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
+def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("sys", "os", "ast", "json", "codecs", "site", "sitecustomize"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
     for path in DEBUGGABLE.values():
         interpreters._interpreters.clear()
-        assert asyncio.run(identify(path, str(tmp_path))).path == path
+        assert asyncio.run(identify(path)).path == path
 
 
 def test_an_answer_is_remembered_until_the_file_changes(tmp_path: Path) -> None:

@@ -55,17 +55,16 @@ class Interpreter:
     implementation: str
 
 
-_interpreters: dict[tuple[str, int, str], Interpreter] = {}
+_interpreters: dict[tuple[str, int], Interpreter] = {}
 _examined: dict[tuple[str, int, int, tuple[int, ...]], FileRow] = {}
 
 
-async def identify(path: str, cwd: str | None = None) -> Interpreter:
-    """Ask the interpreter who it is; relative paths, and shims that depend on the folder, mean `cwd`."""
-    folder = cwd if cwd and os.path.isdir(cwd) else os.getcwd()
-    program = _find_program(path, folder)
-    key = (program, os.stat(program).st_mtime_ns, folder)
+async def identify(path: str) -> Interpreter:
+    """Ask the interpreter who it is."""
+    program = _find_program(path)
+    key = (program, os.stat(program).st_mtime_ns)
     if key not in _interpreters:
-        _remember_in(_interpreters, key, await asyncio.to_thread(_ask_identity, path, program, folder))
+        _remember_in(_interpreters, key, await asyncio.to_thread(_ask_identity, path, program))
     found = _interpreters[key]
     if found.version[:2] < OLDEST:
         version = f"{found.version[0]}.{found.version[1]}"
@@ -160,7 +159,7 @@ async def check_code(source: str, interpreter: Interpreter) -> None:
         _refuse_source("<string>", found["error"])
 
 
-def _find_program(path: str, folder: str) -> str:
+def _find_program(path: str) -> str:
     if not path.strip() or "\0" in path:
         _refuse_path(path, "The path of the Python interpreter is empty or contains a null byte")
     if os.sep not in path:
@@ -168,7 +167,7 @@ def _find_program(path: str, folder: str) -> str:
         if found is None:
             _refuse_path(path, f"Python interpreter '{path}' was not found on PATH")
         return found
-    program = os.path.normpath(os.path.join(folder, os.path.expanduser(path)))
+    program = os.path.abspath(os.path.expanduser(path))
     if not os.path.exists(program):
         _refuse_path(path, f"Python interpreter '{path}' does not exist")
     if os.path.isdir(program):
@@ -180,10 +179,10 @@ def _find_program(path: str, folder: str) -> str:
     return program
 
 
-def _ask_identity(path: str, program: str, folder: str) -> Interpreter:
+def _ask_identity(path: str, program: str) -> Interpreter:
     command = (program, *_ISOLATED, "-c", _WHO)
     try:
-        said = _run_to_end(command, b"", _IDENTIFY_SECONDS, _ANSWER_LIMIT, folder, subprocess.STDOUT)
+        said = _run_to_end(command, b"", _IDENTIFY_SECONDS, _ANSWER_LIMIT, subprocess.STDOUT)
     except TimeoutError:
         _refuse_path(path, f"'{path}' is not a Python interpreter: it did not answer within {_IDENTIFY_SECONDS:g} s")
     except OSError as error:
@@ -208,15 +207,13 @@ async def _examine_there(request: str | dict[str, str], interpreter: Interpreter
     return found
 
 
-def _run_to_end(
-    command: tuple[str, ...], data: bytes, seconds: float, limit: int, cwd: str | None = None, errors: int = DEVNULL
-) -> bytes:
+def _run_to_end(command: tuple[str, ...], data: bytes, seconds: float, limit: int, errors: int = DEVNULL) -> bytes:
     """Return what the command answers to `data`, in its own process group, of which nothing is left afterwards."""
     with unnamed_file() as stdin:
         stdin.write(data)
         stdin.seek(0)
         process = subprocess.Popen(
-            command, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, cwd=cwd, bufsize=0, start_new_session=True
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, bufsize=0, start_new_session=True
         )
     assert process.stdout is not None
     OWN.add(process.pid)
