@@ -55,7 +55,6 @@ class NativeBreakpoints:
     _data: DataBreakpoints
 
     def __post_init__(self) -> None:
-        self._ask = self._conversation.request
         self.reset()
 
     def reset(self) -> None:

@@ -129,6 +129,10 @@ class NativeConversation:
                 raise  # with the debugger's words as its cause
             raise self._program.not_halted() from error
 
+    async def call_inside(self, method: str, always: bool = False, **arguments: Any) -> Any:
+        """Call our code inside gdb: while the program is halted, or also while it runs."""
+        return await self.request("ocdbAlways" if always else "ocdb", {"method": method, "arguments": arguments})
+
     async def run_command(self, text: str) -> str:
         """Return what a command of the debugger's own prints."""
         return str((await self.request("evaluate", {"expression": text, "context": "repl"}))["result"])

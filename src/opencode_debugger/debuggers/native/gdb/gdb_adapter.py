@@ -56,8 +56,7 @@ MOST_CHILDREN = 32
 
 class GdbSources(NativeSources):
     async def has_module(self, path: str) -> bool:
-        wanted = {"method": "sources", "arguments": {"path": path}}
-        return self._program.allows("inspect") and bool(await self._conversation.request("ocdb", wanted))
+        return self._program.allows("inspect") and bool(await self._conversation.call_inside("sources", path=path))
 
 
 class GdbAdapter(NativeAdapter):
@@ -104,16 +103,15 @@ class GdbAdapter(NativeAdapter):
         if server is not None:
             await conversation.run_command("set sysroot /")  # else gdb has all files sent by the server
         held = [INPUT, OUTPUT, ERRORS] if self._program.pipes is not None and server is None else []
-        await conversation.request("ocdb", {"method": "begin", "arguments": {"held": held}})
+        await conversation.call_inside("begin", held=held)
         if not self._program.is_core:
-            wanted = {"hold": self._program.debugs_children}
-            await conversation.request("ocdb", {"method": "follow", "arguments": wanted})
+            await conversation.call_inside("follow", hold=self._program.debugs_children)
         if program is not None:
             # Now, so that breakpoints find their places before the program runs.
             quoted = "".join("\\" + char if char in " \t\n\r\f\v\\'\"" else char for char in program)
             await conversation.run_command(f"file {quoted}")
             if self._program.is_rust and (folder := await asyncio.to_thread(rust_toolchain.printers)) is not None:
-                await conversation.request("ocdb", {"method": "load_printers", "arguments": {"folder": folder}})
+                await conversation.call_inside("load_printers", folder=folder)
             elif self._program.is_rust:
                 self.warnings = [*self.warnings, rust_toolchain.MISSING]
 
@@ -180,8 +178,8 @@ class GdbAdapter(NativeAdapter):
             if not await self.control.await_halt(self._conversation.launch_timeout) or arrival.hold is None:
                 raise RelayError("ATTACH_FAILED", "gdb did not halt it")
             self.control.end_halt()
-            place = {"address": arrival.hold.address, "code": arrival.hold.code.hex()}
-            await self._conversation.request("ocdb", {"method": "release", "arguments": place})
+            address, code = arrival.hold.address, arrival.hold.code.hex()
+            await self._conversation.call_inside("release", address=address, code=code)
             arrival.hold, program.is_joined = None, True
             await self.control.go_on_quietly(1)
         except BaseException:

@@ -34,11 +34,10 @@ class GdbBreakpoints(NativeBreakpoints):
         return await self._place_group("functions", [asdict(bp) for bp in wanted])
 
     async def _place_group(self, group: str, wanted: list[dict[str, Any]]) -> Answers:
-        asked = {"method": "place_group", "arguments": {"group": group, "wanted": wanted}}
-        return list(await self._ask("ocdbAlways", asked))
+        return list(await self._conversation.call_inside("place_group", always=True, group=group, wanted=wanted))
 
     async def hits(self) -> dict[int, int]:
-        counted = await self._ask("ocdbAlways", {"method": "hits"})
+        counted = await self._conversation.call_inside("hits", always=True)
         return {int(number): hits for number, hits in counted.items()}
 
     def _require_halted(self) -> None:
@@ -76,9 +75,8 @@ class GdbExceptions(NativeExceptions):
         self._check_rules(rules, conditions=True)
         thrown = [asdict(rule) for rule in rules if "raised" in rule.filters]
         panicked = [asdict(rule) for rule in panic_rules(rules)] if self._program.is_rust else []
-        wanted = {"rules": thrown, "panics": panicked}
-        asked = {"method": "set_rules", "arguments": wanted}
-        self._throw_id, self._panic_ids = await self._conversation.request("ocdbAlways", asked)
+        set_now = await self._conversation.call_inside("set_rules", always=True, rules=thrown, panics=panicked)
+        self._throw_id, self._panic_ids = set_now
 
     def recognise_stop(self, ids: list[int]) -> bool:
         """Say if a stop at these breakpoints is a throw or a panic, and remember which."""

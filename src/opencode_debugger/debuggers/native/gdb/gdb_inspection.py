@@ -68,9 +68,9 @@ class GdbInspection(DapInspection):
         return told[1:] if is_throwing else told
 
     async def _fetch_deeper(self, thread_id: int, start: int, levels: int) -> Frames:
-        wanted = {"thread": thread_id, "stop": self._generation, "start": start, "levels": levels}
+        wanted: dict[str, Any] = {"thread": thread_id, "stop": self._generation, "start": start, "levels": levels}
         try:
-            return list(await self._conversation.request("ocdb", {"method": "deeper", "arguments": wanted}))
+            return list(await self._conversation.call_inside("deeper", **wanted))
         except RelayError as error:
             if "No frame at level" in (said_of(error) or ""):
                 return []
@@ -89,7 +89,7 @@ class GdbInspection(DapInspection):
     async def threads(self) -> list[rows.ThreadRow]:
         listed = (await self._conversation.request("threads"))["threads"]
         halted = self._program.allows("inspect")
-        found: list[rows.FrameRow] = await self._conversation.request("ocdb", {"method": "tops"}) if halted else []
+        found: list[rows.FrameRow] = await self._conversation.call_inside("tops") if halted else []
         tops = {top.pop("id"): top for top in found}
         for top in found:
             top["name"] = short_name(top["name"])
@@ -276,8 +276,8 @@ class GdbMemory(NativeMemory):
                 found = HEX.search(await self._conversation.run_command(f"x/{offset}i {address}"))
                 address, offset = found[0] if found else address, 0
         skipped = max(0, offset)
-        wanted = {"address": int(address, 16), "count": skipped + count}
-        rows = list(await self._conversation.request("ocdb", {"method": "instructions", "arguments": wanted}))
+        wanted: dict[str, Any] = {"address": int(address, 16), "count": skipped + count}
+        rows = list(await self._conversation.call_inside("instructions", **wanted))
         if not rows:
             raise no_code(address)
         return rows[skipped:]

@@ -97,12 +97,12 @@ class GdbStopMachine(StopMachine):
         self.playback.set_out(command)
         if not self.playback.goes_back:
             return await super()._send_off(command, arguments)
-        await self._conversation.request("ocdb", {"method": "turn_back"})
+        await self._conversation.call_inside("turn_back")
         try:
             await super()._send_off(BACK[command], arguments)
         except RelayError:
             with contextlib.suppress(RelayError):
-                await self._conversation.request("ocdb", {"method": "turn_forward"})
+                await self._conversation.call_inside("turn_forward")
             raise
 
     async def _is_gone(self, said: str) -> bool:

@@ -161,7 +161,7 @@ class LldbBreakpoints(NativeBreakpoints):
     async def place_lines(self, path: str, wanted: list[DebuggerBreakpoint]) -> Answers:
         lines = [bp for bp in wanted if bp.number != VISIT]
         asked = [{"line": bp.line} | ({"condition": bp.condition} if bp.condition else {}) for bp in lines]
-        body = await self._ask("setBreakpoints", {"source": {"path": path}, "breakpoints": asked})
+        body = await self._conversation.request("setBreakpoints", {"source": {"path": path}, "breakpoints": asked})
         answers: Answers = body["breakpoints"]
         for bp, answer in zip(lines, answers, strict=True):
             if self.prologues.has_substitutes(answer.get("id")):
