@@ -78,8 +78,8 @@ def make_callback(
         other_globals = "" if set(names) <= set(own) else _OTHER_GLOBALS
         expressions["_ocdb_condition"] = expression
         body = _test_text(expression, [name for name in names if name in own], expressions)
-    tree = ast.parse(_MAKER % (line, other_globals, indent(body, " " * 8)))
-    make: Any = compile_function(NameReplacement(expressions).visit(tree), frame.f_globals, None)
+    source = _MAKER % (line, other_globals, indent(body, " " * 8))
+    make: Any = compile_function(source, expressions, frame.f_globals, None)
     rare = SimpleNamespace(scope=frame.f_globals, Exception=Exception, KeyError=KeyError, **calls)
     made: Callable[[CodeType, int], object] = make(
         spot.code, calls["getframe"], rare, rule.next_number, rule.compare
@@ -97,17 +97,3 @@ def _test_text(expression: ast.expr, read: List[str], expressions: Dict[str, ast
     # once more in the common way, which does no harm to an expression that calls nothing.
     expressions[read[0]] = ast.parse("_ocdb_getframe(1).f_locals[%r]" % read[0], mode="eval").body
     return _READING_AND_TESTING
-
-
-class NameReplacement(ast.NodeTransformer):
-    """Puts expressions where names are."""
-
-    def __init__(self, expressions: Dict[str, ast.expr]) -> None:
-        self._expressions = expressions
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        found = self._expressions.get(node.id)
-        if found is None:
-            return node
-        placed: ast.expr = self.visit(found)
-        return placed

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from inspect import CO_OPTIMIZED
 from types import CodeType, FunctionType
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..breakpoints.hit_decisions import HitRule, evaluate_in_scope
 
@@ -22,16 +22,16 @@ ODD_NODES = (
 ODD_NAMES = frozenset(("super", "locals", "vars", "dir", "eval", "exec", "__class__"))
 _PLAIN = """
 def is_met(_ocdb_frame):
-    return condition
+    return _ocdb_condition
 """
 _WITH_LOCALS = """
-def is_met(_ocdb_frame):
+def is_met(_ocdb_frame, _ocdb_evaluate):
     _ocdb_names = _ocdb_frame.f_locals
     try:
-        pass
+        %s
     except KeyError:
         return _ocdb_evaluate(_ocdb_frame)
-    return condition
+    return _ocdb_condition
 """
 
 
@@ -55,13 +55,8 @@ def _compile_test(text: str, code: CodeType, names: Any, local_names: Any, evalu
     if found is None:
         return None
     expression, own = found
-    tree = ast.parse(_WITH_LOCALS if own else _PLAIN)
-    function: Any = tree.body[0]
-    if own:
-        function.args.args.append(ast.arg("_ocdb_evaluate"))
-        function.body[1].body = ast.parse(reading_text(own)).body
-    function.body[-1].value = expression
-    return compile_function(tree, names, (evaluate,) if own else None)
+    source = _WITH_LOCALS % reading_text(own) if own else _PLAIN
+    return compile_function(source, {"_ocdb_condition": expression}, names, (evaluate,) if own else None)
 
 
 def usable_expression(text: str, code: CodeType, names: Any, local_names: Any) -> Optional[Tuple[ast.expr, List[str]]]:
@@ -82,9 +77,23 @@ def reading_text(names: List[str]) -> str:
     return "; ".join("%s = _ocdb_names[%r]" % (name, name) for name in dict.fromkeys(names))
 
 
-def compile_function(tree: ast.Module, names: Any, defaults: Any) -> FunctionType:
-    """Return the one function that is defined there."""
-    ast.fix_missing_locations(tree)
+class NameReplacement(ast.NodeTransformer):
+    """Puts expressions where names are."""
+
+    def __init__(self, expressions: Dict[str, ast.expr]) -> None:
+        self._expressions = expressions
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        found = self._expressions.get(node.id)
+        if found is None:
+            return node
+        placed: ast.expr = self.visit(found)
+        return placed
+
+
+def compile_function(source: str, expressions: Dict[str, ast.expr], names: Any, defaults: Any) -> FunctionType:
+    """Return the one function that is defined there, with expressions where it has names for them."""
+    tree: ast.Module = ast.fix_missing_locations(NameReplacement(expressions).visit(ast.parse(source)))
     module = compile(tree, "<condition>", "exec", dont_inherit=True)
     inner = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
     return FunctionType(inner, names, inner.co_name, defaults)
