@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import RelayError
@@ -36,6 +36,7 @@ way while the program makes a call for it, SIGTERM included, it would leave the 
 @dataclass(frozen=True)
 class Gdb:
     command: tuple[str, ...]
+    version: int = 0
     environment: dict[str, str] = field(default_factory=dict)
     python: dict[str, str] = field(default_factory=dict)
     """what its own Python needs, without which it does not speak DAP"""
@@ -69,7 +70,7 @@ def _candidates() -> list[Gdb]:
         path = ":".join(library for library in libraries if library)
         data = f"--data-directory={vendor}/share/gdb"
         python = {"PYTHONHOME": sys.base_prefix, "PYTHONPATH": os.path.dirname(folder), "PYTHONNOUSERSITE": "1"}
-        found.append(Gdb((f"{vendor}/bin/gdb", data), {"LD_LIBRARY_PATH": path}, python))
+        found.append(Gdb((f"{vendor}/bin/gdb", data), 0, {"LD_LIBRARY_PATH": path}, python))
     on_path = find_executable("gdb")
     if on_path is not None:
         found.append(Gdb((on_path,)))
@@ -94,7 +95,7 @@ def _usable(gdb: Gdb) -> Gdb | None:
         found = _VERSION.search(said)
         _known[gdb.command] = int(found[1]) if code == 0 and found else None
     version = _known[gdb.command]
-    return gdb if version is not None and version >= OLDEST else None
+    return replace(gdb, version=version) if version is not None and version >= OLDEST else None
 
 
 def run_script(gdb: Gdb, script: str, page: bytes) -> tuple[int | None, str]:
