@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import RelayError
 from ....operations.advice import advice
+from ...process.proc_files import read_text
 from ...process.program_process import marker_of
 from ..interpreters.interpreter import OLDEST
 from ..launch.start_program import debugpy_folder
@@ -219,7 +220,7 @@ def is_own(argv: list[str]) -> bool:
 
 def ptrace_scope() -> int:
     try:
-        return int(_read_text(PTRACE_SCOPE))
+        return int(read_text(PTRACE_SCOPE))
     except (OSError, ValueError):
         return 0
 
@@ -229,16 +230,11 @@ def has_ptrace_capability() -> bool:
     return bool(ProcessStatus("/proc/self/status").capabilities & CAP_SYS_PTRACE)
 
 
-def _read_text(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read()
-
-
 class ProcessStatus:
     """The fields of a status file of the kernel that we look at."""
 
     def __init__(self, path: str) -> None:
-        fields = dict(line.split(":", 1) for line in _read_text(path).splitlines() if ":" in line)
+        fields = dict(line.split(":", 1) for line in read_text(path).splitlines() if ":" in line)
         self.state = fields.get("State", "").strip()[:1]
         self.tracer = int(fields.get("TracerPid", 0))
         self.users = [int(user) for user in fields.get("Uid", "0 0").split()]
