@@ -13,13 +13,14 @@ import pytest
 from places import HELPERS
 
 from opencode_debugger.errors import CATALOGUE, RelayError
-from opencode_debugger.models.named import answer_type, checker_of, request_model
+from opencode_debugger.models.named import checker_of, request_model
 from opencode_debugger.operations.operation import Operation
 from opencode_debugger.operations.states import State
 from opencode_debugger.operations.table import OPERATIONS
 from opencode_debugger.relay.service import Relay
 from opencode_debugger.session.session import Session
 from opencode_debugger.session.session_settings import Config
+from opencode_debugger.text.render import answer_type
 
 DECLARED = """
 from opencode_debugger.operations import sessions
@@ -50,6 +51,7 @@ from opencode_debugger.doors.rest import openapi
 from opencode_debugger.doors.websocket.commands import action_called
 from opencode_debugger.errors import RelayError
 from opencode_debugger.session.session_settings import Config
+from opencode_debugger.text.render import answer_type
 from opencode_debugger.session.session import Session
 
 with locked_door(Path(sys.argv[1])) as locked:
@@ -104,7 +106,7 @@ def test_what_a_declaration_names_is_there(operation: Operation) -> None:
     for route in operation.routes:
         for name in (operation.body_of(route), operation.query_of(route)):
             assert name is None or callable(checker_of(request_model(name)).validate_python)
-    assert operation.answer is None or answer_type(operation.answer)
+    assert operation.answer is None or answer_type(operation.name)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from ..agents.conversation import only_given
 from ..answers.breakpoints import Breakpoint, BreakpointsSet
 from ..answers.inspection import Assigned, Evaluation, Frame, FrameVariables, StackTrace, Variable
 from ..answers.output import OutputPage
 from ..answers.sessions import ExceptionInfo, Location, SessionDeleted, Status
-from ..answers.shape import UNSET, Answer, Maybe
+from ..answers.shape import Answer
 from ..answers.stop_reports import (
     Continued,
     InputSent,
@@ -27,6 +28,7 @@ from ..answers.stop_reports import (
 )
 from ..operations.operation import ID
 from ..text.render import answer_type
+from ..text.view import known
 from .http import DebugError, HttpAsker, RelayGone, find_operation
 
 WAIT = 30.0
@@ -41,7 +43,6 @@ Place = str | dict[str, Any]
 """of a breakpoint: `app.py:42 if x > 3`, `app.py~text of the line`, `function`, or an object as REST takes it"""
 AnswerT = TypeVar("AnswerT", bound=Answer)
 ReportT = TypeVar("ReportT", bound=StopReport)
-T = TypeVar("T")
 
 
 class AsyncDebugSession:
@@ -75,20 +76,20 @@ class AsyncDebugSession:
     @property
     def stop_reason(self) -> str | None:
         """Why it is paused: breakpoint, step, exception, pause or entry."""
-        return _given(self.report.stop_reason)
+        return known(self.report.stop_reason)
 
     @property
     def location(self) -> Location | None:
-        return _given(self.report.current_location)
+        return known(self.report.current_location)
 
     @property
     def exception(self) -> ExceptionInfo | None:
         """The exception on which it stopped."""
-        return _given(self.report.exception)
+        return known(self.report.exception)
 
     @property
     def exit_code(self) -> int | None:
-        return _given(self.report.exit_code)
+        return known(self.report.exit_code)
 
     # Make it run.
 
@@ -142,14 +143,14 @@ class AsyncDebugSession:
 
     async def variables(self, frame_id: int | None = None) -> dict[str, Variable]:
         if frame_id is None:
-            frame_id = _given(self.report.frame_id) or 0
+            frame_id = known(self.report.frame_id) or 0
         found: dict[str, Variable] = {}
         start = 0
         while True:
             page = await self._ask(FrameVariables, "frame_variables", frame_id=frame_id, start=start, count=PAGE)
             found |= {row.name: row for row in page.variables}
             start += len(page.variables)
-            if not _given(page.has_more) or not page.variables:
+            if not known(page.has_more) or not page.variables:
                 return found
 
     async def frames(self) -> list[Frame]:
@@ -185,7 +186,7 @@ class AsyncDebugSession:
         declared = find_operation(operation)
         if ID in declared.routes[0].path_names:
             params = {ID: self.session_id, **params}
-        answer = await self._asker.ask(operation, _without_none(params))
+        answer = await self._asker.ask(operation, only_given(**params))
         decoded = msgspec.json.decode(answer, type=answer_type(operation))
         if isinstance(decoded, StopReport) and params.get(ID) == self.session_id:
             self.report = decoded
@@ -209,16 +210,8 @@ class AsyncDebugSession:
         return report
 
     async def _ask(self, kind: type[AnswerT], operation: str, **params: Any) -> AnswerT:
-        answer = await self._asker.ask(operation, {ID: self.session_id, **_without_none(params)})
+        answer = await self._asker.ask(operation, {ID: self.session_id, **only_given(**params)})
         return msgspec.json.decode(answer, type=kind)
-
-
-def _given(value: Maybe[T | None]) -> T | None:
-    return None if value is UNSET else value
-
-
-def _without_none(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if value is not None}
 
 
 def _line_of(place: int | str) -> dict[str, Any]:

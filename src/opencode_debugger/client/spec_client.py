@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ..agents.conversation import run_now
+from ..agents.conversation import only_given, run_now
 from ..operations.operation import ID
 from .discovery import running_or_started
 from .http import HttpAsker, find_operation
@@ -90,7 +90,7 @@ class DebugClient:
         return deleted
 
     def _ask(self, operation: str, **params: Any) -> Json:
-        given = {name: value for name, value in params.items() if value is not None}
+        given = only_given(**params)
         if self.session_id is not None and ID in find_operation(operation).routes[0].path_names:
             given[ID] = self.session_id
         return cast(Json, msgspec.json.decode(run_now(self._asker.ask(operation, given))))

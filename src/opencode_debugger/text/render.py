@@ -39,8 +39,7 @@ ASKED_AGAIN = "report"
 
 def make_room(operation: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return parameters with which a stop report has all that its text may need: the text is cut when it is made."""
-    kind = answer_type(operation)
-    if not (isinstance(kind, type) and issubclass(kind, StopReport)):
+    if not is_stop_report(operation):
         return params
     return {**params, "budget": max(ROOM, ROOM_PER_CHARACTER * (params.get("budget") or 0))}
 
@@ -77,6 +76,12 @@ def answer_type(operation: str) -> Any:
     module, _, attribute = name.partition(":")
     found: type[Answer] = getattr(import_module(f"..answers.{module}", __package__), attribute)
     return found
+
+
+def is_stop_report(operation: str) -> bool:
+    """Tell whether an operation answers with a stop report, or more than that."""
+    kind = answer_type(operation)
+    return isinstance(kind, type) and issubclass(kind, StopReport)
 
 
 @cache

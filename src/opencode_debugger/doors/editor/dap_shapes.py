@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ...session.breakpoints.breakpoint_table import number_of
 from ...session.session import Session
 from .client_places import ClientPlaces
 
@@ -150,11 +151,6 @@ def with_suggestion(shown: Mapping[str, Any]) -> str:
         case {"path": path}:
             return f"{shown['message']} Did you mean {path}?"
     return str(shown["message"])
-
-
-def number_of(id: str) -> int:
-    """bp_12 is 12."""
-    return int(id.rpartition("_")[2])
 
 
 def source_of(path: str, places: ClientPlaces) -> Source:

@@ -11,11 +11,11 @@ from typing import Any, Required, TypedDict, cast
 import msgspec
 
 from ...errors import RelayError
-from ...session.breakpoints.breakpoint_table import Breakpoint, BreakpointItem
+from ...session.breakpoints.breakpoint_table import Breakpoint, BreakpointItem, number_of
 from ...session.breakpoints.exception_breakpoints import ExceptionBreakpoint
 from ...session.session import Session
 from .dap_shapes import Breakpoint as Checked
-from .dap_shapes import ask_session, number_of
+from .dap_shapes import ask_session
 
 Owner = object
 WAITS = "Another editor has a breakpoint here, with other conditions: yours is set as soon as that one is cleared"

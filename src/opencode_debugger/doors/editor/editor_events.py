@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ...operations.states import State
+from ...session.breakpoints.breakpoint_table import number_of
 from ...session.log.event_log import PAGE_CHARACTERS, Positions
 from ...session.session import Session
 from ...wording import counted
@@ -80,7 +81,7 @@ class EditorEvents:
             return False
         if event["type"] == "continued":
             return True
-        reason, number = event["body"]["reason"], dap_shapes.number_of(event["body"]["breakpoint"]["id"])
+        reason, number = event["body"]["reason"], number_of(event["body"]["breakpoint"]["id"])
         return reason == "removed" or (reason == "new" and self.shared.is_owner(self.owner, number))
 
     async def _tell_entry(self, event: dict[str, Any]) -> bool:

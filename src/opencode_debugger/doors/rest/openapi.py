@@ -10,8 +10,9 @@ from pydantic.json_schema import DefsRef, GenerateJsonSchema
 from ... import __version__
 from ...answers.envelopes import Envelope, ErrorEnvelope
 from ...errors import CATALOGUE
-from ...models.named import answer_type, checker_of, request_model
+from ...models.named import checker_of, request_model
 from ...operations.operation import Operation, Route
+from ...text.render import answer_type
 from .answer_form import TEXT
 from .recording_download import DOWNLOADS
 from .routes import PATH_PARAMETERS, PREFIX, OperationRoute, operation_routes
@@ -143,7 +144,7 @@ def query_of(each: OperationRoute) -> str | None:
 
 
 def envelope_of(operation: Operation) -> object:
-    return Envelope.__class_getitem__(answer_type(operation.answer or ""))  # type: ignore[attr-defined]
+    return Envelope.__class_getitem__(answer_type(operation.name))  # type: ignore[attr-defined]
 
 
 def describe_route(each: OperationRoute, shapes: SchemaTable) -> dict[str, JsonValue]:

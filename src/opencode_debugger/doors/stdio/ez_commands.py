@@ -14,6 +14,7 @@ from ...debuggers.debugger_switch import is_native_source
 from ...debuggers.optional_features import refusal
 from ...errors import RelayError
 from ...ez.protocol import CAPABILITIES, COMMANDS, State
+from ...session.breakpoints.breakpoint_table import number_of
 from ...session.lifecycle.launch_spec import LaunchWish, launch_spec
 from ...session.lifecycle.program_kinds import is_native
 from ...session.session_settings import Config
@@ -152,7 +153,7 @@ class EzCommands:
                 await self.door.call("remove_breakpoint", breakpoint_id=answer["breakpoint_id"])
                 raise RelayError("BREAKPOINT_INVALID_LINE", why, suggestion="")
             place = await self._function_place(placed) | _breakpoint_place(given)
-            await self.door.tell_event("breakpointSet", **place, id=ez_shapes.id_number(answer["breakpoint_id"]))
+            await self.door.tell_event("breakpointSet", **place, id=number_of(answer["breakpoint_id"]))
 
     async def clear_breakpoint(self, given: Params) -> None:
         table = self.door.require_session().debuggee.breakpoints
@@ -192,7 +193,7 @@ class EzCommands:
         access = given.get("access") or "write"
         wish = {"expression": given["expression"], "access": access, "frame_id": given.get("frameIndex") or 0}
         answer = await self.door.call("set_data_breakpoint", **wish)
-        number = ez_shapes.id_number(answer["id"])
+        number = number_of(answer["id"])
         await self.door.tell_event("dataBreakpointSet", id=number, expression=given["expression"], access=access)
 
     async def clear_data_breakpoint(self, given: Params) -> None:

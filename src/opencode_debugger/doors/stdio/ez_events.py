@@ -11,6 +11,7 @@ import msgspec
 
 from ...errors import RelayError
 from ...ez.protocol import State
+from ...session.breakpoints.breakpoint_table import number_of
 from ...session.log.event_log import Entry, Positions
 from ...session.session import Session
 from ...wording import counted
@@ -74,7 +75,7 @@ class EventTeller:
             await self._door.tell_useless()
         elif kind == "data_breakpoint" and body["reason"] == "removed":
             gone = body["data_breakpoint"]
-            number = ez_shapes.id_number(gone["id"])
+            number = number_of(gone["id"])
             await self._door.tell_event("dataBreakpointCleared", id=number, expression=gone["expression"])
         elif kind == "input_requested" and self._door.is_extended:
             await self._door.tell_event("inputRequested", prompt=body["prompt"])
@@ -95,7 +96,7 @@ class EventTeller:
         was_step, door.is_stepping = door.is_stepping, False
         await door.tell_useless()
         reason = ez_shapes.REASONS.get(body["reason"], "breakpoint")
-        hit = {id.partition("_")[0]: ez_shapes.id_number(id) for id in reversed(body["hit_breakpoint_ids"])}
+        hit = {id.partition("_")[0]: number_of(id) for id in reversed(body["hit_breakpoint_ids"])}
         told = {"breakpointId": hit.get("bp") if reason == "breakpoint" else None}
         if door.is_extended:
             told |= {"threadId": body["thread_id"], "dataBreakpointId": hit.get("dbp"), "text": body["text"]}

@@ -11,6 +11,7 @@ from ...errors import RelayError
 from ...ez.messages import EventData, EzFrame, EzLocation, EzThread, EzVariable
 from ...ez.protocol import COMMANDS
 from ...operations.operation import Operation
+from ...session.breakpoints.breakpoint_table import number_of
 
 Row = dict[str, Any]
 
@@ -58,17 +59,12 @@ def ez_variables(rows: Iterable[Row], function: str | None) -> list[EzVariable]:
 
 def ez_watch(row: Row) -> EventData:
     told = {name: row[name] for name in ("expression", "value", "type", "error") if row.get(name) is not None}
-    return cast("EventData", {"id": id_number(row["watch_id"]), **told})
+    return cast("EventData", {"id": number_of(row["watch_id"]), **told})
 
 
 def ez_thread(row: Row) -> EzThread:
     state = "stopped" if row["status"] == "paused" else "running"
     return {"id": row["id"], "name": row["name"], "state": state, "current": row["is_current"]}
-
-
-def id_number(id: str) -> int:
-    """Return the number by which clients know bp_3, dbp_3 or w_3."""
-    return int(id.rpartition("_")[2])
 
 
 def breakpoint_details(breakpoint: Row, why: str) -> str:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ...debuggers.protocols import Adapter
 
 CHANGED = "The file has changed since the program loaded it: lines are those of the loaded version"
-
-
 QUOTED = 60
 
 Place = tuple[str, int | str]
@@ -43,6 +41,11 @@ class BreakpointItem(SavedBreakpoint, total=False):
     relative_ok: bool
     text: str | None
     occurrence: int | None
+
+
+def number_of(id: str) -> int:
+    """Return the number in bp_3, dbp_3 or w_3, by which some clients know it."""
+    return int(id.rpartition("_")[2])
 
 
 @dataclass

@@ -12,6 +12,7 @@ from ...answers.machine import DataBreakpointItem
 from ...debuggers.shapes import Bound, DataBreakpoint, DataHit, Frames, StopEvent
 from ...operations.advice import advice
 from ...operations.event_kinds import EventKind
+from ..execution.stops import frame_path
 from ..log.event_log import EventLog
 from . import conditions
 from .breakpoint_table import Breakpoint, BreakpointTable
@@ -67,7 +68,6 @@ class DataBreakpointTable:
         self._last = draft.number
         self.known[draft.number] = draft
         self._log_change(draft, "new")
-
 
     def describe_hit(self, hit: DataHit) -> str:
         """Say what happened to the value."""
@@ -178,7 +178,7 @@ class ReachedBreakpoints:
 
 
 def _top_path(frames: Frames) -> str | None:
-    return (frames[0].get("source") or {}).get("path") if frames else None
+    return frame_path(frames[0]) if frames else None
 
 
 def explain_missed(breakpoints: list[Breakpoint], about_children: str) -> str | None:

@@ -113,6 +113,10 @@ class Debuggee:
     def ending(self) -> ProgramEnd:
         return describe_end(self.end)
 
+    @property
+    def was_let_go(self) -> bool:
+        return self.end is not None and self.end.reason == DETACHED
+
     def touch(self) -> None:
         self.last_activity = time.monotonic()
         if self._elder is not None:
@@ -121,7 +125,7 @@ class Debuggee:
     def require_state(self, operation: str) -> None:
         if self.adapter is not None and self.adapter.is_undebugged and OPERATIONS[operation].needs_debugger:
             raise self.adapter.refusal(operation)
-        require_state(operation, self.state, is_let_go=self.end is not None and self.end.reason == DETACHED)
+        require_state(operation, self.state, is_let_go=self.was_let_go)
 
     def require_adapter(self) -> Adapter:
         if self.adapter is None:

@@ -17,7 +17,6 @@ from ...debuggers.process.foreign_process import Watched
 from ...debuggers.process.program_process import parent_pid, runs
 from ...errors import RelayError
 from ...operations.states import ENDED, LIVE
-from ..execution.stops import DETACHED
 
 if TYPE_CHECKING:
     from ...debuggers.protocols import Arrival
@@ -134,7 +133,7 @@ class Family:
             watched.close()
 
     def child_arrived(self, arrival: Arrival) -> None:
-        if _was_let_go(self.root):
+        if self.root.debuggee.was_let_go:
             arrival.let_go()  # it was on its way already
         else:
             self._run_task(self._welcome_child(arrival))
@@ -230,14 +229,14 @@ class Family:
 
     async def detach_below(self, session: Session) -> list[str]:
         """Detach from the processes below one that was let go. Return the sessions of those that run on freely now."""
-        if session is self.root and _was_let_go(session) and self._tasks:
+        if session is self.root and session.debuggee.was_let_go and self._tasks:
             tasks = list(self._tasks)  # those that have come so far are let go
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks, timeout=WELCOME_TIMEOUT)
         below = [child for child in session.relatives.below() if child.state in LIVE]
         await asyncio.gather(*(child.let_go() for child in below), return_exceptions=True)
-        return [child.id for child in below if _was_let_go(child)]
+        return [child.id for child in below if child.debuggee.was_let_go]
 
     async def end_session(self, session_id: str | None, reason: str, **options: Any) -> SessionDeleted:
         """End the process of one child, or everything if it is the program's session."""
@@ -256,10 +255,6 @@ class Family:
                 if member is not self.root:
                     member.placement.stop_watching()
                     member.debuggee.expect_end(reason)
-
-
-def _was_let_go(session: Session) -> bool:
-    return session.debuggee.end is not None and session.debuggee.end.reason == DETACHED
 
 
 def _failure_reason(error: Exception) -> str:

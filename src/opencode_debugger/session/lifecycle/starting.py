@@ -8,13 +8,13 @@ import os
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec.structs import asdict, replace
 
 from ...answers.sessions import Program
-from ...answers.shape import UNSET
-from ...answers.stop_reports import Attached, Launched, Omission, PreviousRun, Restarted, StopReport
+from ...answers.shape import UNSET, extended
+from ...answers.stop_reports import Attached, Launched, Omission, PreviousRun, Restarted
 from ...debuggers.debugger_switch import Switch
 from ...debuggers.shapes import AttachSpec, LaunchSpec
 from ...errors import RelayError
@@ -172,7 +172,7 @@ class Starting:
             await run.wait_for_outcome(SETTLE_SECONDS)
         report = await self._execution.report_outcome(run, self._execution.wait_seconds(wait, 0), fields, budget)
         told = {"message": WAITS_FOR_CLIENT.format(id=self._config.session_id)} if spec.tunnel_only else {}
-        answer = _extended(report, Launched, **told, **self._about_program())
+        answer = extended(report, Launched, **told, **self._about_program())
         if budget is not None and is_longer(answer, budget):
             omission = Omission(what="program", get=advice("{info}"))
             return replace(answer, program=UNSET, omitted=[*(answer.omitted or []), omission])
@@ -197,7 +197,7 @@ class Starting:
         remembered = self.remembered
         async with self._restarting:
             self._debuggee.require_state("restart")
-            if (end := self._debuggee.end) is not None and end.reason == DETACHED:
+            if self._debuggee.was_let_go:
                 raise let_go_error("restart", self._debuggee.state)
             if remembered is None or self.attached:
                 message = "Cannot restart: this session did not launch the program and does not know how it was started"
@@ -224,7 +224,7 @@ class Starting:
             async with self._undone_on_failure(before):
                 await self._start_program(spec, wish.stop_on_exception)
         launched = await self._launch_answer(spec, run, wait, fields, budget)
-        return _extended(launched, Restarted, restarted=True, previous=_previous_run(previous))
+        return extended(launched, Restarted, restarted=True, previous=_previous_run(previous))
 
     async def attach(
         self, pid: int | None = None, host: str | None = None, port: int | None = None, connect_timeout: float = 10,
@@ -252,7 +252,7 @@ class Starting:
         self.attached = True
         where = {"host": spec.host, "port": port} if port is not None else {}
         report = await self._execution.report_outcome(run, self._execution.wait_seconds(wait, 0), fields, budget)
-        return _extended(report, Attached, attached=True, **where, **self._about_program())
+        return extended(report, Attached, attached=True, **where, **self._about_program())
 
     async def join_child(self, arrival: Arrival, about: ChildRow, elder: Starting) -> None:
         """Take over a child that another program of the session started: it stops where that one would."""
@@ -299,14 +299,6 @@ class Starting:
             if isinstance(error, RelayError) and error.code == "LAUNCH_FAILED":
                 error.details["output"] = last_words[-2000:]
             raise
-
-
-ReportT = TypeVar("ReportT", bound=StopReport)
-
-
-def _extended(report: StopReport | dict[str, Any], kind: type[ReportT], **more: Any) -> ReportT:
-    """Return a report of a kind that has more fields."""
-    return kind(**(report if isinstance(report, dict) else asdict(report)) | more)
 
 
 def _previous_run(end: End) -> PreviousRun:
