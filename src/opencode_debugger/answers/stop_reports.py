@@ -141,22 +141,23 @@ class PreviousRun(Answer):
 
 
 ProcessId = Annotated[int | None, said("Process id of the program.", 12345)]
-LaunchedProgram = Annotated[Maybe[Program], said("What was launched; left out if the budget is too small.")]
 Warnings = Annotated[Maybe[list[str]], said("What is to be known about it, such as missing debug symbols.")]
 
 
-class Launched(StopReport):
+class OfLaunch(StopReport):
+    """What every answer to a launch has besides."""
+
     pid: ProcessId
-    program: LaunchedProgram = UNSET
+    program: Annotated[Maybe[Program], said("What was launched; left out if the budget is too small.")] = UNSET
     warnings: Warnings = UNSET
+
+
+class Launched(OfLaunch):
     previous: Annotated[Maybe[PreviousRun], said(
         "How the program ended that ran in this session before, if one did.")] = UNSET
 
 
-class Restarted(StopReport):
-    pid: ProcessId
-    program: LaunchedProgram = UNSET
-    warnings: Warnings = UNSET
+class Restarted(OfLaunch):
     previous: Annotated[PreviousRun, said("How the program ended that ran before.")]
     restarted: Annotated[bool, said("Always true.", True)]
 
@@ -168,19 +169,13 @@ class InputSent(StopReport):
     eof: Annotated[bool, said("Whether the input ends with them.", False)]
 
 
-IsAttached = Annotated[bool, said("Always true.", True)]
-AttachedProgram = Annotated[Program | None, said("What was attached to.")]
-DebugpyHost = Annotated[Maybe[str], said("Where debugpy listens.", "localhost")]
-DebugpyPort = Annotated[Maybe[int], said("Port on which debugpy listens.", 5678)]
-
-
 class Attached(StopReport):
-    attached: IsAttached
+    attached: Annotated[bool, said("Always true.", True)]
     pid: ProcessId
-    program: AttachedProgram
+    program: Annotated[Program | None, said("What was attached to.")]
     warnings: Warnings = UNSET
-    host: DebugpyHost = UNSET
-    port: DebugpyPort = UNSET
+    host: Annotated[Maybe[str], said("Where debugpy listens.", "localhost")] = UNSET
+    port: Annotated[Maybe[int], said("Port on which debugpy listens.", 5678)] = UNSET
 
 
 Unverified = Annotated[Maybe[list[Breakpoint]], said(
@@ -189,20 +184,11 @@ Restored = Annotated[Maybe[RestoredBreakpoints], said(
     "Breakpoints of earlier sessions of the project that were set again, if any were.")]
 
 
-class ProgramRun(StopReport):
-    pid: ProcessId
-    program: LaunchedProgram = UNSET
-    warnings: Warnings = UNSET
+class ProgramRun(OfLaunch):
     breakpoints: Unverified = UNSET
     restored_breakpoints: Restored = UNSET
 
 
-class ProgramAttached(StopReport):
-    attached: IsAttached
-    pid: ProcessId
-    program: AttachedProgram
-    warnings: Warnings = UNSET
-    host: DebugpyHost = UNSET
-    port: DebugpyPort = UNSET
+class ProgramAttached(Attached):
     breakpoints: Unverified = UNSET
     restored_breakpoints: Restored = UNSET

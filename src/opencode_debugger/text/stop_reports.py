@@ -14,6 +14,7 @@ from ..answers.stop_reports import (
     Attached,
     InputSent,
     Launched,
+    OfLaunch,
     PreviousRun,
     ProgramAttached,
     ProgramRun,
@@ -49,7 +50,7 @@ _DEFINITIONS = ("<function ", "<class ", "<module ", "<built-in ")
 _ENDED = ("terminated", "failed")
 MAIN_THREAD = "thread MainThread"
 """as recordings call it"""
-_BEGINNINGS = (Launched, Restarted, Attached, ProgramRun, ProgramAttached)
+_BEGINNINGS = (OfLaunch, Attached)
 """reports that begin a session's run: all of the stop is new"""
 
 
@@ -202,7 +203,7 @@ class _StopText(msgspec.Struct):
             yield f"the run before: {previous_words(previous)}"
         if isinstance(report, _BEGINNINGS):
             yield from (f"warning: {text}" for text in known(report.warnings) or ())
-        if isinstance(report, (Attached, ProgramAttached)):
+        if isinstance(report, Attached):
             yield attached_words(report)
         if isinstance(report, (ProgramRun, ProgramAttached)):
             yield from (breakpoint_line(each, self.view) for each in known(report.breakpoints) or ())
@@ -396,7 +397,7 @@ def previous_words(previous: PreviousRun) -> str:
     return end_words(previous.reason, previous.exit_code, previous.signal)
 
 
-def attached_words(report: Attached | ProgramAttached) -> str:
+def attached_words(report: Attached) -> str:
     command = known(report.program.command) if report.program else None
     where = f"{report.host}:{report.port}" if known(report.port) else f"process {report.pid}"
     return f"attached to {where}" + (f": {shorten(command, 100)}" if command else "")

@@ -62,8 +62,7 @@ class WaitQuery(ReportQuery):
     wait: WaitText = None
 
 
-class StopReportQuery(ReportQuery):
-    wait: WaitText = None
+class StopReportQuery(WaitQuery):
     frame: Literal["own", "top"] | None = optional(
         "Of a stop in a library: own (the default) is the top frame of the program's own code, top is where it "
         "stopped.")
@@ -133,10 +132,9 @@ class ChildrenQuery(SliceQuery):
     filter: ChildFilter = None
 
 
-class OffsetQuery(SliceQuery):
+class OffsetQuery(ChildrenQuery):
     """The same in the words of offset and limit."""
 
-    filter: ChildFilter = None
     offset: Integer | None = optional("The same as start.")
     limit: Size | None = optional("The same as count.")
     thread_id: Integer | None = optional(THREAD)
@@ -156,8 +154,7 @@ class OffsetQuery(SliceQuery):
         return given
 
 
-class VariablesQuery(SliceQuery):
-    filter: ChildFilter = None
+class VariablesQuery(ChildrenQuery):
     variables_reference: Integer = Field(description="Reference from a scope or a variable.")
 
 
