@@ -14,7 +14,7 @@ from places import DOCS
 from relays import Relay
 
 from opencode_debugger.agents.table import AGENT_CALLS
-from opencode_debugger.doors.mcp.tool_list import compact_schema
+from opencode_debugger.doors.mcp.tool_calls import compact_schema
 
 PAGE = (DOCS / "mcp.md").read_text(encoding="utf-8")
 SESSION = r"sess_[0-9a-f]{8}"

@@ -45,6 +45,19 @@ class SessionMemory(Protocol):
     def remember(self, session_id: str | None) -> None: ...
 
 
+class LastSession:
+    """Remembers it for one client, as long as that is there."""
+
+    def __init__(self) -> None:
+        self._session_id: str | None = None
+
+    def recall(self) -> str | None:
+        return self._session_id
+
+    def remember(self, session_id: str | None) -> None:
+        self._session_id = session_id
+
+
 class Told(NamedTuple):
     """The answer to an agent call."""
 

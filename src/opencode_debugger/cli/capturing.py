@@ -9,14 +9,14 @@ from typing import Any
 
 from ..agents.capture import Capture, capture
 from ..agents.capture_report import write_report
-from ..agents.conversation import run_now
+from ..agents.conversation import LastSession, run_now
 from ..client.address import Problem
 from .command_arguments import WrongUsage, run_arguments, test_run
 from .command_table import Command
 from .dispatch import convert_arguments
 from .exit_codes import DONE, INTERRUPTED
-from .notes import tell
-from .relay_access import NoMemory, RelayOptions, open_conversation
+from .relay_access import RelayOptions, open_conversation
+from .terminal import tell
 
 
 def capture_program(command: Command, given: dict[str, Any]) -> int:
@@ -24,7 +24,7 @@ def capture_program(command: Command, given: dict[str, Any]) -> int:
     form = given.pop("format", "json" if given.pop("json", False) else "text")
     path = given.pop("output", None)
     arguments = convert_arguments(command, capture_arguments(given), Capture)
-    conversation = open_conversation(options, NoMemory(), reveal)
+    conversation = open_conversation(options, LastSession(), reveal)
     try:
         recording = run_now(capture(conversation, arguments))
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from .command_arguments import WrongUsage
 from .command_table import BREAK, COMMANDS, COMMON, GROUPS, Argument, Command
 from .exit_codes import MEANINGS
-from .notes import tell
+from .terminal import tell
 
 ANYWHERE = BREAK.flags
 """Options that are ours also among the program's arguments, unless `--` comes before them."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ..agents.conversation import run_now
+from ..agents.conversation import LastSession, run_now
 from .command_arguments import WrongUsage
 from .command_table import Command
 from .dispatch import show
 from .exit_codes import code_of_answer
 from .exporting import is_file_name, opened_session
-from .relay_access import NoMemory, RelayOptions, open_conversation
+from .relay_access import RelayOptions, open_conversation
 
 SESSION = "sess_"
 """How ids of sessions begin."""
@@ -35,7 +35,7 @@ def compare_runs(command: Command, given: dict[str, Any]) -> int:
     *first, other = given["runs"]
     if len(first) > 1:
         raise WrongUsage("give two recordings to compare, or one to compare with that of the current session")
-    conversation = open_conversation(options, NoMemory(), given.get("reveal", False))
+    conversation = open_conversation(options, LastSession(), given.get("reveal", False))
     opened = bool(first) and not first[0].startswith(SESSION) and is_file_name(first[0])
     if opened:
         run = NamedRun(opened_session(conversation, first[0]), None)

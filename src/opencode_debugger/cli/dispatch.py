@@ -19,13 +19,12 @@ from ..client.address import Problem
 from ..errors import RelayError
 from ..files import see_that_streams_are_open
 from ..text.render import render_error
-from .colours import for_stream
 from .command_arguments import WrongUsage
 from .command_line import NAME, find_command, help_text, read_arguments
 from .command_table import Command
 from .exit_codes import DONE, FAILED, INTERRUPTED, WRONG_USAGE, code_for, code_of_answer
-from .notes import tell
 from .relay_access import RelayOptions, open_conversation
+from .terminal import for_stream, tell
 
 T = TypeVar("T", bound=msgspec.Struct)
 STARTING = ("debug_run", "debug_attach")

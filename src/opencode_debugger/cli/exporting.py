@@ -6,14 +6,14 @@ import contextlib
 import os
 from typing import Any
 
-from ..agents.conversation import Conversation, Told, run_now
+from ..agents.conversation import Conversation, LastSession, Told, run_now
 from ..client.address import Problem
 from ..operations.operation import ID
 from ..wording import counted
 from .command_table import Command
 from .dispatch import show
 from .exit_codes import DONE
-from .relay_access import NoMemory, RelayOptions, open_conversation
+from .relay_access import RelayOptions, open_conversation
 
 CHROME_FILES = ".json"
 
@@ -54,7 +54,7 @@ def _next_step(path: str, chosen: str) -> str:
 
 def open_file(options: RelayOptions, path: str, as_json: bool) -> int:
     """Make an exported recording the current session of this folder: all questions are asked of it then."""
-    told = _ask_to_open(open_conversation(options, NoMemory(), False), path)
+    told = _ask_to_open(open_conversation(options, LastSession(), False), path)
     options.memory().make_current(told.data[ID])
     show(told, as_json)
     return DONE

@@ -18,8 +18,8 @@ from ..operations.operation import ID
 from .command_table import Command
 from .exit_codes import DONE
 from .exporting import is_file_name, open_file
-from .notes import tell
 from .relay_access import RelayOptions
+from .terminal import tell
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 """Variables of which one is set where a browser can be shown."""

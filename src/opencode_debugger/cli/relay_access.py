@@ -13,8 +13,8 @@ from ..client.address import Address
 from ..client.discovery import SERVER, data_folder, find_relay, is_running, read_lock, running_or_started, version_note
 from ..client.http import HttpAsker
 from ..operations.door_words import COMMAND_LINE, set_door
-from .notes import tell
 from .session_memory import FolderMemory
+from .terminal import tell
 
 
 class RelayOptions(msgspec.Struct, frozen=True):
@@ -59,16 +59,6 @@ class RelayOptions(msgspec.Struct, frozen=True):
         """Return who asks it. A relay that has gone is found or started again."""
         set_door(COMMAND_LINE)
         return HttpAsker(self.find(), base, COMMAND_LINE, self.find_or_start, "ocdb")
-
-
-class NoMemory:
-    """Of commands that have nothing to do with the current session."""
-
-    def recall(self) -> str | None:
-        return None
-
-    def remember(self, session_id: str | None) -> None:
-        pass
 
 
 def open_conversation(options: RelayOptions, memory: SessionMemory, reveal: bool) -> Conversation:

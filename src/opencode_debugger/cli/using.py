@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..agents.conversation import run_now
+from ..agents.conversation import LastSession, run_now
 from .command_table import Command
 from .dispatch import show
-from .relay_access import NoMemory, RelayOptions, open_conversation
+from .relay_access import RelayOptions, open_conversation
 
 
 def use_session(command: Command, given: dict[str, Any]) -> int:
     options, session = RelayOptions.take_from(given), given["named"]
-    conversation = open_conversation(options, NoMemory(), given.get("reveal", False))
+    conversation = open_conversation(options, LastSession(), given.get("reveal", False))
     told = run_now(conversation.tell("status", {}, session))
     options.memory().make_current(session)
     show(told, given.get("json", False))

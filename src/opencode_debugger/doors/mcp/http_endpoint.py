@@ -13,14 +13,13 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.types import Message, Receive, Scope, Send
 
-from ...agents.conversation import Conversation
+from ...agents.conversation import Conversation, LastSession
 from ...auth.access import Caller
 from ...errors import RelayError
 from ...models.reading import SHORT, check_extent
 from .mcp_server import Context, client_name, make_server
 from .open_connections import CONNECTION, MOST_CONNECTIONS, OpenConnections
 from .relay_asker import RelayAsker
-from .session_choice import LastSession
 
 IDLE_SECONDS = 1800.0
 """after which a connection is forgotten; a client that comes back is told to begin anew, and finds its session"""

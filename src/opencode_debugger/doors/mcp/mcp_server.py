@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from difflib import get_close_matches
 from typing import Any, Protocol
 
+import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -40,14 +43,14 @@ from ...text.render import render_error
 from ...text.secrets import mask_answer
 from . import session_resources
 from .server_words import INSTRUCTIONS, WORKFLOW
-from .tool_arguments import read_arguments
-from .tool_list import compact_schema, list_tools
-from .waiting import telling_progress
+from .tool_calls import compact_schema, list_tools, read_arguments
 
 Context = ServerRequestContext[Any]
 
 SHOW_ONLY_STRUCTURE = ("claude-code", "visual studio code")
 """Clients whose models see the structured content and not the text, if there are both: they get the text alone."""
+BETWEEN_NOTICES = 3.0
+"""Seconds between two times that a client is told how long it has been waiting."""
 NOT_UNDERSTOOD = (
     "the relay's answer is not understood ({error}): it has another version. Start one of this version, and call again")
 PROMPT = Prompt(
@@ -166,3 +169,25 @@ def refusal_text(error: RelayError | Problem | MsgspecError) -> str:
     if isinstance(error, RelayError):
         return render_error(error.to_dict())
     return f"error: {NOT_UNDERSTOOD.format(error=error) if isinstance(error, MsgspecError) else error}"
+
+
+@asynccontextmanager
+async def telling_progress(context: Context) -> AsyncIterator[None]:
+    """Tell a client how long it waits for the block, if it has asked for that with a progress token."""
+    if not context.meta or context.meta.get("progress_token") is None:
+        yield
+        return
+    telling = asyncio.create_task(_tell_progress(context))
+    try:
+        yield
+    finally:
+        telling.cancel()
+
+
+async def _tell_progress(context: Context) -> None:
+    started = time.monotonic()
+    with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the client has gone
+        while True:
+            await asyncio.sleep(BETWEEN_NOTICES)
+            seconds = time.monotonic() - started
+            await context.session.report_progress(seconds, message=f"running, {seconds:.0f} s")

@@ -7,11 +7,10 @@ import os
 
 from mcp.server.stdio import stdio_server
 
-from ...agents.conversation import Conversation
+from ...agents.conversation import Conversation, LastSession
 from ...client.http import AsyncHttpAsker, FindAgain
 from ...operations.door_words import MCP
 from .mcp_server import Context, client_name, make_server
-from .session_choice import LastSession
 
 
 async def serve_stdio(find_relay: FindAgain) -> None:

@@ -26,13 +26,13 @@ from ...operations.door_words import set_door
 from ...operations.operation import ID, Operation, Route
 from ...operations.table import OPERATIONS, SUBJECTS
 from ...relay.service import Relay
-from ...text.render import make_room
+from ...text.render import is_stop_report, make_room
 from ..performing import perform
-from . import page_links, signing_in, sse, timeline_export
+from . import signing_in, sse, timeline_export
 from .answer_form import AnswerForm, prefers, read_form, without_form
 from .front_page import address_of
 from .recording_download import download_recording
-from .responses import formed_response
+from .responses import formed_response, with_page_link
 
 PREFIX = "/api/v1"
 
@@ -178,8 +178,8 @@ class OperationRoute(StarletteRoute):
         is_wait = bool(params.get("wait")) and not self.operation.by_relay
         performing = perform(relay, self.operation, request.scope["caller"], params)
         answer = await (while_awaited(request, performing) if is_wait else performing)
-        if (form.has_link or request.app.state.page_links) and page_links.has_report(name):
-            answer = page_links.with_link(answer, page_base(request))
+        if (form.has_link or request.app.state.page_links) and is_stop_report(name):
+            answer = with_page_link(answer, page_base(request))
         if form.is_text and name in ONLY_WHILE_AWAITED:
             base = project_of(relay, msgspec.json.decode(answer))
         return formed_response(form, name, answer, self.route.status, base, budget)

@@ -1,9 +1,10 @@
-"""Colours answers on a terminal."""
+"""What people see besides the words of an answer: its colours, and notes on stderr, in one line each."""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import TextIO
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
@@ -14,6 +15,11 @@ LINES = (
     (re.compile(r"sess_\w+ "), BOLD),
     (re.compile(r"stack:|… "), DIM),
 )
+
+
+def tell(note: str | None) -> None:
+    if note is not None:
+        print(f"ocdb: {note}", file=sys.stderr)
 
 
 def for_stream(text: str, stream: TextIO) -> str:
