@@ -4,10 +4,12 @@ import logging
 import re
 import sys
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TextIO
 
 import msgspec
+
+from .timestamps import timestamp
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -19,7 +21,7 @@ POLLED = ("/health", "/status", "/ping")
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:23] + "Z",
+            "time": timestamp(record.created),
             "level": record.levelname.lower(), "logger": record.name, "message": record.getMessage(),
         }
         if current := request_id.get():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import RelayError
 from ..operations.scopes import ALL_SCOPES, WRITE
 from ..operations.table import OPERATIONS
 from ..persistence.token_store import Token, TokenStore
+from ..timestamps import whole_seconds
 from .sign_ins import SignIns
 from .tokens import hash_of, is_same
 
@@ -47,7 +47,7 @@ class Access:
         if found is None or not is_same(found.hash, hash):
             raise RelayError("UNAUTHORIZED", "The token is not one of this relay: it is wrong, or was revoked")
         if found.is_expired(self.tokens.clock()):
-            ended = datetime.fromtimestamp(found.expires_at or 0, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            ended = whole_seconds(found.expires_at or 0)
             raise RelayError("UNAUTHORIZED", f"The token '{found.name}' expired at {ended}", expired_at=ended)
         return found
 

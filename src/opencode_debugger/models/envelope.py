@@ -1,6 +1,5 @@
 """The envelope around every answer, and the messages of output and event streams, as bytes."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -8,12 +7,9 @@ import msgspec
 from ..errors import RelayError
 from ..logs import without_tokens
 from ..text.render import render_error
+from ..timestamps import current_time
 
 _encode = msgspec.json.Encoder(enc_hook=repr, decimal_format="number").encode
-
-
-def current_time() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def to_json(value: Any) -> bytes:

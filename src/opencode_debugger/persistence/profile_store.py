@@ -3,7 +3,6 @@
 import logging
 import os
 import threading
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import msgspec
 
 from opencode_debugger.errors import RelayError, not_written
 from opencode_debugger.files import UNREADABLE, delete_file, read_file, read_json, write_json
+from opencode_debugger.timestamps import current_time
 
 from .breakpoint_store import Definition, Source
 
@@ -66,7 +66,7 @@ class ProfileStore:
     def save(self, profile: Profile, replace: bool) -> Profile:
         """Save a profile. What a newer version wrote is not ours to replace; what is damaged is set aside."""
         path = self.path_of(profile.name)
-        profile.saved_at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        profile.saved_at = current_time()
         with self._lock:
             if path.exists() and not replace:
                 raise RelayError("PROFILE_EXISTS", f"There is a profile '{profile.name}' already", profile=profile.name)

@@ -8,7 +8,7 @@ from ..answers.server import Process
 from ..debuggers.process.program_process import marker_of, parent_pid
 from ..debuggers.python.attach import attach_target, debugpy_ports
 from ..runner.paths import FORKS
-from ..session.log.timestamps import timestamp
+from ..timestamps import timestamp
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 

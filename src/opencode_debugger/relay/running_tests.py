@@ -41,7 +41,7 @@ def run_of_test(test: str, runner: str | None, folder: str, environment: str | N
     is_dotted = DOTTED.fullmatch(test) is not None and not test.endswith(".py") and not os.path.exists(path)
     if not is_dotted and not os.path.exists(path):
         raise RelayError("LAUNCH_SCRIPT_NOT_FOUND", f"There is no test at {path}", path=path, suggestion=NO_TEST)
-    lacks_pytest = environment is not None and not _may_import(environment, "pytest")
+    lacks_pytest = environment is not None and not _may_import_pytest(environment)
     if runner == "pytest" or not (runner or is_dotted or lacks_pytest):
         # A debugger and a measurement of coverage would take the interpreter's trace function from each other.
         uncovered = ["--no-cov"] if environment is not None and has_module(environment, "pytest_cov") else []
@@ -61,8 +61,8 @@ def _unittest_args(test: str, folder: str, is_dotted: bool) -> list[str]:
     return [".".join([module, *inside.split(NODE)]) if inside else path]
 
 
-def _may_import(environment: str, module: str) -> bool:
-    if has_module(environment, module):
+def _may_import_pytest(environment: str) -> bool:
+    if has_module(environment, "pytest"):
         return True
     try:
         return SHARES_MODULES.search(Path(environment, "pyvenv.cfg").read_text(errors="replace")) is not None

@@ -18,7 +18,6 @@ from ..answers.shape import Paged
 from ..config import Settings
 from ..errors import RelayError
 from ..files import claim_folder, make_folder
-from ..models.envelope import current_time
 from ..operations.states import ENDED, State
 from ..operations.table import OPERATIONS
 from ..persistence.breakpoint_store import BreakpointStore
@@ -26,6 +25,7 @@ from ..persistence.profile_store import ProfileStore
 from ..persistence.tombstones import TombstoneStore
 from ..runner.handle import NoAnswer, RunnerHandle
 from ..runner.spawn import SpareRunners, reap_all_runners, reap_runners
+from ..timestamps import current_time
 from . import about, attachable, session_documents
 from .breakpoint_profiles import ProfileTable
 from .configuration import Configuration

@@ -15,8 +15,8 @@ from ..operations.table import OPERATIONS
 from ..persistence.breakpoint_store import BreakpointStore
 from ..runner.handle import ChildHandle, RunnerHandle
 from ..runner.rpc import GARBAGE
-from ..session.log.timestamps import timestamp
 from ..session.state import require_state
+from ..timestamps import timestamp
 
 SUMMARY = 2.0
 """Seconds for a runner to say in short what it holds."""

@@ -12,8 +12,6 @@ import struct
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-import msgspec
-
 from ..debuggers.process.foreign_process import Watched
 from ..debuggers.process.program_process import DYING, is_stopped
 from ..debuggers.run_permission import may_run
@@ -165,9 +163,6 @@ class RunnerHandle(asyncio.Protocol):
             if not future.done():
                 future.set_exception(reason)
 
-    async def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
-        return msgspec.json.decode(await self.call(method, params))
-
     def data_received(self, data: bytes) -> None:
         self._heard_at = asyncio.get_running_loop().time()
         try:
@@ -258,9 +253,6 @@ class ChildHandle:
 
     async def call(self, method: str, params: dict[str, Any] | None = None) -> bytes:
         return await self.family.call(method, params, self.session_id)
-
-    async def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
-        return msgspec.json.decode(await self.call(method, params))
 
 
 def _gone_error() -> NoAnswer:

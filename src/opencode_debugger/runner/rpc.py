@@ -130,10 +130,6 @@ def encode_call(
     return msgspec.json.encode(call) + b"\n"
 
 
-def encode_result(id: int, result: Any) -> bytes:
-    return frame_result(id, msgspec.json.encode(result))
-
-
 def frame_result(id: int, result: bytes) -> bytes:
     encoded = b'{"jsonrpc":"2.0","id":%d,"result":%b}\n' % (id, result)
     return encoded if len(encoded) <= LONGEST else encode_fault(id, Fault.of(too_long("answer")))

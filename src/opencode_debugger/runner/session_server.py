@@ -33,9 +33,9 @@ from ..operations.states import ENDED, LIVE, State
 from ..operations.table import OPERATIONS
 from ..session.execution.patience import Patience, call_patience, explain_halt, halted_error
 from ..session.lifecycle.family import Family
-from ..session.log.timestamps import timestamp
 from ..session.session import Session
 from ..session.session_settings import Config
+from ..timestamps import timestamp
 from ..wording import counted
 from . import rpc
 from .paths import DETACHED, FINAL, SOCKET
@@ -192,7 +192,7 @@ class SessionServer:
             logger.warning("not a call: %s", error)
             return
         if call.method == rpc.PING:
-            client.write(rpc.encode_result(call.id or 0, None))
+            client.write(rpc.frame_result(call.id or 0, b"null"))
             return
         if call.method == rpc.GIVE_UP:
             if isinstance(id := call.params.get("id"), int) and id in client.calls:

@@ -24,6 +24,7 @@ from ..operations.advice import advice
 from ..operations.states import LIVE, State
 from ..operations.table import OPERATIONS
 from ..text.view import View
+from ..timestamps import timestamp
 from .breakpoints.breakpoint_table import BreakpointTable
 from .breakpoints.data_breakpoints import DataBreakpoints
 from .breakpoints.placement import Placement
@@ -55,7 +56,6 @@ from .log.log_pages import LogPages
 from .log.program_input import ProgramInput
 from .log.timeline import TimelineWords
 from .log.timeline_pages import TimelinePages
-from .log.timestamps import timestamp
 from .recording.files.known_recordings import KnownRecordings
 from .recording.files.recording_export import ExportFolder
 from .recording.recorded_run import RecordedRun

@@ -6,7 +6,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -17,6 +16,7 @@ from ...config import ConfigError, load_settings
 from ...files import NotPrivate
 from ...operations.scopes import ALL_SCOPES
 from ...persistence.token_store import NameTaken, Token, TokenStore
+from ...timestamps import whole_seconds
 from .failure import fail
 
 LONGEST_NAME = 100
@@ -143,4 +143,4 @@ def row_of(token: dict[str, Any]) -> tuple[str, ...]:
 
 
 def shown_moment(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if seconds is None else whole_seconds(seconds)

@@ -1,6 +1,5 @@
 """How a browser signs in: with a one-time code or a token, for a cookie that only our own page can use."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -13,6 +12,7 @@ from ...auth.sign_ins import SIGN_IN_SECONDS, cookie_value, set_cookie
 from ...auth.tokens import hash_of
 from ...errors import RelayError
 from ...models.envelope import to_json
+from ...timestamps import whole_seconds
 from .answer_form import AnswerForm
 from .responses import formed_response
 
@@ -31,7 +31,7 @@ async def sign_in(request: Request, form: AnswerForm, params: dict[str, Any]) ->
     scopes = sorted(Caller(access, token_hash).scopes)
     id, expires_at = access.sign_ins.sign_in(token_hash)
     answer = formed_response(
-        form, "sign_in", to_json(SignedIn(is_required=True, scopes=scopes, expires_at=time_text(expires_at))))
+        form, "sign_in", to_json(SignedIn(is_required=True, scopes=scopes, expires_at=whole_seconds(expires_at))))
     return with_cookie(answer, request, id, SIGN_IN_SECONDS)
 
 
@@ -47,7 +47,7 @@ async def make_code(request: Request, form: AnswerForm, params: dict[str, Any]) 
     told = SignInCode(code=None, expires_at=None)
     if access.is_required:
         code, expires_at = access.sign_ins.make_code(request.scope["caller"].identity)
-        told = SignInCode(code=code, expires_at=time_text(expires_at))
+        told = SignInCode(code=code, expires_at=whole_seconds(expires_at))
     return formed_response(form, "make_sign_in_code", to_json(told))
 
 
@@ -64,7 +64,3 @@ def with_cookie(answer: Response, request: Request, id: str, seconds: float) -> 
     cookie = set_cookie(guard.cookie_name(request.scope), id, seconds, guard.is_tls)
     answer.raw_headers.append((b"set-cookie", cookie))
     return answer
-
-
-def time_text(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -9,9 +9,10 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from ...errors import RelayError
-from ...models.envelope import LogMessage, Message, current_time, encode, encode_message
+from ...models.envelope import LogMessage, Message, encode, encode_message
 from ...models.requests.queries import DebugQuery, LogsQuery
 from ...relay.followers import KEEP_ALIVE, Following, Happened, Page, Written, events_of, output_of
+from ...timestamps import current_time
 from .commands import Commands
 from .connection import DONE, GOING_AWAY, REFUSED, Close, Connection, stream_endpoint
 

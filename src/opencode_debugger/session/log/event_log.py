@@ -17,8 +17,8 @@ from ...answers.shape import Maybe
 from ...default_settings import Limits
 from ...errors import invalid_parameter
 from ...operations.event_kinds import EventKind
+from ...timestamps import timestamp
 from .timeline import SHOWN_KINDS, EventRecord, Record
-from .timestamps import timestamp
 
 PAGE_CHARACTERS = 1_000_000
 STREAM_CHARACTERS = 250_000

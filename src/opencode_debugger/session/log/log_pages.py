@@ -19,10 +19,10 @@ from ...answers.output import (
 )
 from ...answers.shape import UNSET, unless_none
 from ...operations.states import ENDED
+from ...timestamps import timestamp
 from ..lifecycle.debuggee import Debuggee
 from .event_log import PAGE_CHARACTERS, STREAM_CHARACTERS, TIMELINE, Entry, LogPage, encode_cursor
 from .timeline import TimelineWords
-from .timestamps import timestamp
 
 
 class LogPages:

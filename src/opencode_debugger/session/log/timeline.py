@@ -11,7 +11,7 @@ from ...text.command_words import command_words
 from ...text.render import render_answer, render_error
 from ...text.secrets import mask_inside
 from ...text.view import View, one_line, shorten
-from .timestamps import timestamp
+from ...timestamps import timestamp
 
 if TYPE_CHECKING:
     from ...answers.sessions import Location

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,9 +10,9 @@ from ...answers.sessions import SessionItem
 from ...answers.timeline import TimelineDocument, TimelineEntry, TimelinePage
 from ...errors import RelayError
 from ...operations.table import OPERATIONS
+from ...timestamps import current_time
 from .event_log import TIMELINE_CURSOR, Entry, EventLog, encode_cursor
 from .timeline import CommandRecord, EventRecord, TimelineWords
-from .timestamps import timestamp
 
 TELLING = 200
 """Entries behind a stop among which the command is that told of it."""
@@ -44,8 +43,8 @@ class TimelinePages:
         dropped, _, entries = self._log.timeline.read_since(0, self._log.timeline.end)
         told = [(entry, self._told_by(entry)) for entry in entries]
         rows = await asyncio.to_thread(lambda: [self._words.full_entry(entry, by) for entry, by in told])
-        at = timestamp(time.time())
-        return TimelineDocument(session=self._describe_session(), exported_at=at, dropped=dropped, entries=rows)
+        session, now = self._describe_session(), current_time()
+        return TimelineDocument(session=session, exported_at=now, dropped=dropped, entries=rows)
 
     def _told_by(self, entry: Entry) -> Entry | None:
         """Return the command whose answer was the first report of a stop; nothing for other entries."""

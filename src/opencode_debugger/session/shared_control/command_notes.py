@@ -13,9 +13,9 @@ from ...operations.asking_client import AskingClient, asking_client
 from ...operations.operation import Operation
 from ...operations.scopes import WRITE
 from ...text.secrets import MASK, looks_secret
+from ...timestamps import timestamp
 from ..lifecycle.debuggee import Debuggee
 from ..log.timeline import LONGEST_ANSWER, CommandRecord, kept_params
-from ..log.timestamps import timestamp
 from .wheel import Wheel
 
 INPUT = "stdin"

@@ -14,8 +14,8 @@ from ...operations.asking_client import AskingClient, asking_client, clean_name
 from ...operations.door_words import MCP
 from ...operations.event_kinds import EventKind
 from ...operations.operation import Operation
+from ...timestamps import timestamp
 from ..log.event_log import EventLog
-from ..log.timestamps import timestamp
 
 HELD_OFF = (
     "Only look for now: {report}, {stack_trace} and {frame_variables frame_id=0} still work. {report wait=60} waits "
