@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from ..errors import RelayError
 from ..operations.operation import ID, Operation
-from ..operations.table import OPERATIONS
+from ..operations.table import OFFERED
 from . import arguments
 from .conversation import Conversation, Told
-
-OFFERED = {name: each for name, each in OPERATIONS.items() if each.routes and not each.is_stream}
 
 
 async def call_operation(conversation: Conversation, given: arguments.Call) -> Told:

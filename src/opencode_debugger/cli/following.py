@@ -37,7 +37,7 @@ def show_output(command: Command, given: dict[str, Any]) -> int:
 
 async def _follow(conversation: Conversation, named: str | None, given: dict[str, Any]) -> None:
     session = await conversation.find_session(named)
-    which = {ID: session, **_category(given)}
+    which = {ID: session} | ({"category": given["stream"]} if "stream" in given else {})
     page = await _read_page(conversation, {**which, "tail": given.get("last", SHOWN)})
     has_ended = False
     while True:
@@ -48,10 +48,6 @@ async def _follow(conversation: Conversation, named: str | None, given: dict[str
         has_ended = await _has_ended(conversation, session)
         page = await _read_page(
             conversation, {**which, "cursor": page.next_cursor, "limit": PAGE, "timeout": PATIENCE})
-
-
-def _category(given: dict[str, Any]) -> dict[str, Any]:
-    return {"category": given["stream"]} if "stream" in given else {}
 
 
 async def _read_page(conversation: Conversation, params: dict[str, Any]) -> OutputPage:

@@ -45,28 +45,15 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 ReportT = TypeVar("ReportT", bound=StopReport)
 
 
-class AsyncDebugSession:
-    """A program under the debugger; `async with` ends it.
+class ReportedSession:
+    """Where a session is, as its last report says."""
 
-    What makes it run waits for its next stop, and returns the report of it, which is then `report`."""
+    _report: StopReport
 
-    def __init__(self, asker: HttpAsker, started: ProgramRun | ProgramAttached) -> None:
-        self._asker = asker
-        self.session_id = str(started.session_id)
-        self.started = started
-        """the answer to the call that started it: its pid, warnings, and breakpoints that are not verified"""
-        self.report: StopReport = started
-        """where the program was when it was last asked to do something"""
-
-    async def __aenter__(self) -> AsyncDebugSession:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.end()
-
-    # Where it is, as the last report says.
+    @property
+    def report(self) -> StopReport:
+        """Where the program was when it was last asked to do something."""
+        return self._report
 
     @property
     def status(self) -> Status:
@@ -90,6 +77,27 @@ class AsyncDebugSession:
     @property
     def exit_code(self) -> int | None:
         return known(self.report.exit_code)
+
+
+class AsyncDebugSession(ReportedSession):
+    """A program under the debugger; `async with` ends it.
+
+    What makes it run waits for its next stop, and returns the report of it, which is then `report`."""
+
+    def __init__(self, asker: HttpAsker, started: ProgramRun | ProgramAttached) -> None:
+        self._asker = asker
+        self.session_id = str(started.session_id)
+        self.started = started
+        """the answer to the call that started it: its pid, warnings, and breakpoints that are not verified"""
+        self._report = started
+
+    async def __aenter__(self) -> AsyncDebugSession:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.end()
 
     # Make it run.
 
@@ -189,7 +197,7 @@ class AsyncDebugSession:
         answer = await self._asker.ask(operation, only_given(**params))
         decoded = msgspec.json.decode(answer, type=answer_type(operation))
         if isinstance(decoded, StopReport) and params.get(ID) == self.session_id:
-            self.report = decoded
+            self._report = decoded
         return decoded
 
     async def end(self) -> SessionDeleted | None:
@@ -206,7 +214,7 @@ class AsyncDebugSession:
             self._asker.close()
 
     async def _run(self, kind: type[ReportT], operation: str, **params: Any) -> ReportT:
-        self.report = report = await self._ask(kind, operation, **params)
+        self._report = report = await self._ask(kind, operation, **params)
         return report
 
     async def _ask(self, kind: type[AnswerT], operation: str, **params: Any) -> AnswerT:

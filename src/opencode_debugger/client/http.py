@@ -14,7 +14,7 @@ from ..errors import CATALOGUE, RelayError, invalid_parameter
 from ..operations.asking_client import SDK, clean_name
 from ..operations.http_request import request_for
 from ..operations.operation import Operation
-from ..operations.table import OPERATIONS
+from ..operations.table import OFFERED, OPERATIONS
 from .address import RENEWAL, Address, Problem, unreachable_text
 from .streams import BlockingStream, Stream
 
@@ -245,13 +245,11 @@ def spell_request(name: str, params: dict[str, Any]) -> Message:
 
 
 def find_operation(name: str) -> Operation:
-    operation = OPERATIONS.get(name)
-    if operation is not None and operation.routes and not operation.is_stream:
-        return operation
-    known = [each.name for each in OPERATIONS.values() if each.routes and not each.is_stream]
+    if name in OFFERED:
+        return OFFERED[name]
     import difflib  # here, because it is seldom needed
 
-    near = difflib.get_close_matches(name, known, n=3) or known
+    near = difflib.get_close_matches(name, OFFERED, n=3) or list(OFFERED)
     wrong = invalid_parameter("operation", name, f"There is no operation {name}", f"Use one of: {', '.join(near)}")
     raise DebugError(wrong.code, wrong.message, **wrong.details)
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..agents.conversation import run_now
 from ..answers.breakpoints import Breakpoint
 from ..answers.inspection import Assigned, Evaluation, Frame, Variable
-from ..answers.sessions import ExceptionInfo, Location, SessionDeleted, Status
+from ..answers.sessions import SessionDeleted
 from ..answers.stop_reports import (
     Continued,
     InputSent,
@@ -20,10 +20,10 @@ from ..answers.stop_reports import (
     SteppedUntil,
     StopReport,
 )
-from .async_session import WAIT, AsyncDebugSession, How, Place
+from .async_session import WAIT, AsyncDebugSession, How, Place, ReportedSession
 
 
-class DebugSession:
+class DebugSession(ReportedSession):
     """A program under the debugger; `with` ends it.
 
     What makes it run waits for its next stop, and returns the report of it, which is then `report`."""
@@ -40,8 +40,6 @@ class DebugSession:
     ) -> None:
         self.end()
 
-    # Where it is, as the last report says.
-
     @property
     def session_id(self) -> str:
         return self._calls.session_id
@@ -55,29 +53,6 @@ class DebugSession:
     def report(self) -> StopReport:
         """Where the program was when it was last asked to do something."""
         return self._calls.report
-
-    @property
-    def status(self) -> Status:
-        """running, paused, terminated, …"""
-        return self._calls.status
-
-    @property
-    def stop_reason(self) -> str | None:
-        """Why it is paused: breakpoint, step, exception, pause or entry."""
-        return self._calls.stop_reason
-
-    @property
-    def location(self) -> Location | None:
-        return self._calls.location
-
-    @property
-    def exception(self) -> ExceptionInfo | None:
-        """The exception on which it stopped."""
-        return self._calls.exception
-
-    @property
-    def exit_code(self) -> int | None:
-        return self._calls.exit_code
 
     # Make it run.
 

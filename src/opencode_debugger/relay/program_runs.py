@@ -33,18 +33,6 @@ StillAwaited = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Preparation:
-    """What is done in a new session before its program is there."""
-
-    options: Item
-    folder: str | None
-    """from which relative files of breakpoints are meant"""
-    breakpoints: list[Item]
-    watches: list[str]
-    still_awaited: StillAwaited | None
-
-
-@dataclass(frozen=True)
 class PreparedSession:
     id: str
     breakpoint_ids: frozenset[str]
@@ -71,8 +59,8 @@ class ProgramRuns:
             launch |= {"module": how.module, "args": [*how.args, *launch.get("args", [])]}
             launch.setdefault("stop_on_exception", "test_failure")
             notes = [how.note] if how.note else []
-        options = {**session, "project_root": root} if root else session
-        async with self._prepared(Preparation(options, folder, breakpoints, watches, still_awaited)) as prepared:
+        placed = [_placed_item(item, folder) for item in breakpoints]
+        async with self._prepared(session, root, placed, watches, still_awaited) as prepared:
             report = await self._ask(prepared.id, "launch", {"wait": WAIT, **launch})
         if notes:
             report["warnings"] = [*notes, *report.get("warnings", [])]
@@ -84,8 +72,8 @@ class ProgramRuns:
     ) -> bytes:
         """Attach to a program in a new session, and pause it if that is asked for."""
         root = session.get("project_root") or _folder_of_process(target.get("pid"))
-        options = {**session, "project_root": root} if root else session
-        async with self._prepared(Preparation(options, root, breakpoints, watches, still_awaited)) as prepared:
+        placed = [_placed_item(item, root) for item in breakpoints]
+        async with self._prepared(session, root, placed, watches, still_awaited) as prepared:
             if pause:
                 report = await self._attach_and_pause(prepared.id, target)
             else:
@@ -119,27 +107,30 @@ class ProgramRuns:
         return chosen.environment or (prefix if is_environment else None)
 
     @contextlib.asynccontextmanager
-    async def _prepared(self, wanted: Preparation) -> AsyncIterator[PreparedSession]:
+    async def _prepared(
+        self, session: Item, root: str | None, breakpoints: list[Item], watches: list[str],
+        still_awaited: StillAwaited | None,
+    ) -> AsyncIterator[PreparedSession]:
         """Make a session that is gone again if what is done in it fails."""
-        created = msgspec.json.decode(await self.create_session(**wanted.options))
+        options = {**session, "project_root": root} if root else session
+        created = msgspec.json.decode(await self.create_session(**options))
         session_id = created["session_id"]
         told = {name: created[name] for name in ("restored_breakpoints",) if name in created}
         try:
-            ids = await self._set_breakpoints(session_id, wanted)
-            for expression in wanted.watches:
+            ids = await self._set_breakpoints(session_id, breakpoints)
+            for expression in watches:
                 await self.call(session_id, "add_watch", {"expression": expression})
-            if wanted.still_awaited is not None:
-                await wanted.still_awaited()
+            if still_awaited is not None:
+                await still_awaited()
             yield PreparedSession(session_id, ids, told)
         except BaseException as error:
             await self._remove_failed(session_id, error)
             raise
 
-    async def _set_breakpoints(self, session_id: str, wanted: Preparation) -> frozenset[str]:
-        if not wanted.breakpoints:
+    async def _set_breakpoints(self, session_id: str, breakpoints: list[Item]) -> frozenset[str]:
+        if not breakpoints:
             return frozenset()
-        items = [_placed_item(item, wanted.folder) for item in wanted.breakpoints]
-        answer = await self.call(session_id, "set_breakpoints", {"breakpoints": items})
+        answer = await self.call(session_id, "set_breakpoints", {"breakpoints": breakpoints})
         return frozenset(each.id for each in msgspec.json.decode(answer, type=BreakpointsSet).breakpoints)
 
     async def _remove_failed(self, session_id: str, error: BaseException) -> None:

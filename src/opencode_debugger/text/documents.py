@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..answers.machine import Disassembly, Instruction, Memory, MemoryWritten
+from ..answers.machine import Disassembly, Memory, MemoryWritten
 from ..answers.output import EventPage, OutputCleared, OutputPage
 from ..answers.source_code import ExceptionDetails, ExceptionFrame, ExceptionLink, ModuleList, Source
 from ..answers.stop_reports import StepTargets
@@ -122,12 +122,8 @@ def render_disassembly(answer: Disassembly, view: View) -> str:
         if here != place and any(here):
             lines.append(" ".join(filter(None, here)) + ":")
         place = here
-        lines.append(_instruction_line(each))
+        lines.append(f"{'>' if each.is_current else ' '}{each.address} {one_line(each.instruction)}")
     return "\n".join(lines) or "no instructions there"
-
-
-def _instruction_line(each: Instruction) -> str:
-    return f"{'>' if each.is_current else ' '}{each.address} {one_line(each.instruction)}"
 
 
 RENDERINGS: dict[type, Callable[[Any, View], str]] = {

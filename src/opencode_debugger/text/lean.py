@@ -25,15 +25,13 @@ from ..answers.sessions import Location
 from ..answers.source_code import Source
 from ..answers.stop_reports import SourceLine, StopReport
 from .render import decode_answer
-from .view import known
+from .view import PLAIN_TYPES, known
 
 MEANINGFUL = frozenset({
     "id", "index", "frame_id", "exit_code", "verified", "enabled", "condition_met", "reached", "target_reached",
     "available", "waiting_for_input",
 })
 """Fields of which a zero, false or empty one says something."""
-PLAIN_TYPES = frozenset({"str", "bytes", "int", "float", "bool", "NoneType", "list", "dict", "tuple", "set"})
-"""Types that the text of a value shows."""
 
 
 def lean_answer(operation: str, data: bytes) -> bytes:

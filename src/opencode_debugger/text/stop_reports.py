@@ -15,7 +15,6 @@ from ..answers.stop_reports import (
     InputSent,
     Launched,
     OfLaunch,
-    PreviousRun,
     ProgramAttached,
     ProgramRun,
     RanTo,
@@ -200,7 +199,7 @@ class _StopText(msgspec.Struct):
         """Tell what only reports of some kinds have."""
         report = self.report
         if isinstance(report, (Launched, Restarted)) and (previous := known(report.previous)):
-            yield f"the run before: {previous_words(previous)}"
+            yield f"the run before: {end_words(previous.reason, previous.exit_code, previous.signal)}"
         if isinstance(report, _BEGINNINGS):
             yield from (f"warning: {text}" for text in known(report.warnings) or ())
         if isinstance(report, Attached):
@@ -391,10 +390,6 @@ def end_words(reason: str | None, exit_code: int | None, signal: str | None) -> 
     if signal:
         return f"{words} by {signal}" if words == "killed" else f"{words}, {signal}"
     return f"{words} with code {exit_code}" if exit_code is not None else words
-
-
-def previous_words(previous: PreviousRun) -> str:
-    return end_words(previous.reason, previous.exit_code, previous.signal)
 
 
 def attached_words(report: Attached) -> str:

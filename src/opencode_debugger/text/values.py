@@ -22,7 +22,7 @@ from ..answers.inspection import (
 from ..answers.source_code import CompletionList, Hover
 from ..wording import counted
 from .tracebacks import own_places
-from .view import View, join_lines, known, marked_output, one_line, shorten
+from .view import PLAIN_TYPES, View, join_lines, known, marked_output, one_line, shorten
 
 ROW_WIDTH = 500
 """characters of a value"""
@@ -108,7 +108,7 @@ def _printed(answer: Evaluation) -> list[str]:
 
 def _needs_type(kind: str | None, value: str) -> bool:
     """Tell whether the text of a value does not say its type by itself, as those of texts, numbers and lists do."""
-    if not kind or kind in ("str", "bytes", "int", "float", "bool", "NoneType", "list", "dict", "tuple", "set"):
+    if not kind or kind in PLAIN_TYPES:
         return False
     return not value.startswith(("<", f"{kind}(", f"{kind.rpartition('.')[2]}("))
 

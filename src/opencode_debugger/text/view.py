@@ -16,6 +16,8 @@ T = TypeVar("T")
 STREAM_MARKS = {"stdout": "out| ", "stderr": "err| "}
 OTHER_STREAM = "log| "
 MARK_WIDTH = len(OTHER_STREAM)
+PLAIN_TYPES = frozenset({"str", "bytes", "int", "float", "bool", "NoneType", "list", "dict", "tuple", "set"})
+"""Types that the text of a value shows."""
 
 
 class View(msgspec.Struct, frozen=True):

@@ -31,7 +31,7 @@ def read_form(scope: Scope, pairs: Pairs) -> tuple[AnswerForm, list[Any]]:
     asked, errors = READER.read_pairs([(name, value) for name, value in pairs if name in READER.names])
     if not isinstance(asked, AnswerFormQuery):
         return AnswerForm(), errors
-    is_text = prefers_text(scope) if asked.format is None else asked.format == "text"
+    is_text = prefers(scope, TEXT) if asked.format is None else asked.format == "text"
     return AnswerForm(is_text, asked.lean, asked.reveal, asked.link), errors
 
 
@@ -45,11 +45,7 @@ def form_of_refusal(scope: Scope) -> AnswerForm:
     try:
         return read_form(scope, pairs_of(scope["query_string"]))[0]
     except RelayError:
-        return AnswerForm(prefers_text(scope))
-
-
-def prefers_text(scope: Scope) -> bool:
-    return prefers(scope, TEXT)
+        return AnswerForm(prefers(scope, TEXT))
 
 
 def prefers(scope: Scope, kind: str) -> bool:
