@@ -176,7 +176,7 @@ class Execution:
         """Return the stop report of now; with wait, that of the next stop if the program is running."""
         check_fields(fields)
         if self._debuggee.is_going:
-            return await self.report_outcome(self._debuggee.run, self.wait_seconds(wait, 0), fields, budget)
+            return await self.report_wish(self._debuggee.run, 0, wait, fields, budget)
         outcome = self._debuggee.stop or self._debuggee.end
         return (await self._reporter.collect_parts(outcome, fields, budget, frame)).to_report()
 

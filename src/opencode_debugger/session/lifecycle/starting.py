@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from msgspec.structs import asdict, replace
 
@@ -22,7 +22,7 @@ from ...files import find_executable
 from ...operations.advice import advice
 from ...operations.states import LIVE, State
 from ..breakpoints.placement import Placement
-from ..execution.execution import Execution, Wait
+from ..execution.execution import Execution, ReportWish, Wait
 from ..execution.program_run import Run
 from ..execution.recorder import asked_recording
 from ..execution.report_parts import is_longer
@@ -94,7 +94,7 @@ class Starting:
         self._debuggee.require_state("launch")
         end, before, self.remembered = self._debuggee.end, self.remembered, self._complete_wishes(wishes)
         try:
-            return await self._launch(LaunchWish(**self.remembered), wait, fields, budget)
+            return await self._launch(LaunchWish(**self.remembered), wait=wait, fields=fields, budget=budget)
         except BaseException:
             if self._debuggee.state is State.CREATED or (end and self._debuggee.end is end):
                 self.remembered = before  # it came to nothing
@@ -111,9 +111,8 @@ class Starting:
         replaced = {EITHER.get(name) for name in wishes}
         return {name: value for name, value in self.remembered.items() if name not in replaced} | wishes
 
-    async def _launch(self, wish: LaunchWish, wait: Wait, fields: list[str] | None, budget: int | None) -> Launched:
-        check_fields(fields)
-        self._debuggee.require_state("launch")
+    async def _launch(self, wish: LaunchWish, **shown: Unpack[ReportWish]) -> Launched:
+        check_fields(shown.get("fields"))
         spec = launch_spec(self._config, wish)
         async with self._restarting:
             self._debuggee.require_state("launch")
@@ -132,7 +131,7 @@ class Starting:
             await self._placement.follow_and_examine()
             await self._start_program(spec, wish.stop_on_exception)
         self.attached = False
-        launched = await self._launch_answer(spec, run, wait, fields, budget)
+        launched = await self._launch_answer(spec, run, **shown)
         return replace(launched, previous=_previous_run(previous)) if previous else launched
 
     async def _begin_launch(self, previous: End | None) -> Run:
@@ -159,7 +158,7 @@ class Starting:
             await self._adapter.launch(spec, self._debuggee.breakpoints.for_debugger(), stop_on)
 
     async def _launch_answer(
-        self, spec: LaunchSpec, run: Run, wait: Wait, fields: list[str] | None, budget: int | None
+        self, spec: LaunchSpec, run: Run, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None
     ) -> Launched:
         program: ProgramRow = {"args": spec.args, "cwd": spec.cwd, "env": spec.env}
         if spec.interpreter_reason:
@@ -170,7 +169,7 @@ class Starting:
             wait = False  # nothing happens before the tunnel's client lets it
         elif wait is None and (spec.stop_on_entry or self._debuggee.breakpoints.can_stop()):
             await run.wait_for_outcome(SETTLE_SECONDS)
-        report = await self._execution.report_outcome(run, self._execution.wait_seconds(wait, 0), fields, budget)
+        report = await self._execution.report_wish(run, 0, wait, fields, budget)
         told = {"message": WAITS_FOR_CLIENT.format(id=self._config.session_id)} if spec.tunnel_only else {}
         answer = extended(report, Launched, **told, **self._about_program())
         if budget is not None and is_longer(answer, budget):
@@ -191,9 +190,9 @@ class Starting:
             return None
         return explain_missing_module(module, self.program, self._project)
 
-    async def restart(self, wait: Wait = None, fields: list[str] | None = None, budget: int | None = None) -> Restarted:
+    async def restart(self, **shown: Unpack[ReportWish]) -> Restarted:
         """End what runs and launch the same again. What can be refused is refused before anything is ended."""
-        check_fields(fields)
+        check_fields(shown.get("fields"))
         remembered = self.remembered
         async with self._restarting:
             self._debuggee.require_state("restart")
@@ -223,16 +222,15 @@ class Starting:
             self._use_debugger_of(spec)
             async with self._undone_on_failure(before):
                 await self._start_program(spec, wish.stop_on_exception)
-        launched = await self._launch_answer(spec, run, wait, fields, budget)
+        launched = await self._launch_answer(spec, run, **shown)
         return extended(launched, Restarted, restarted=True, previous=_previous_run(previous))
 
     async def attach(
         self, pid: int | None = None, host: str | None = None, port: int | None = None, connect_timeout: float = 10,
         stop_scope: str | None = None, adapter: str | None = None, debugger: str | None = None,
-        program: str | None = None, record: dict[str, Any] | bool | None = None,
-        wait: Wait = None, fields: list[str] | None = None, budget: int | None = None,
+        program: str | None = None, record: dict[str, Any] | bool | None = None, **shown: Unpack[ReportWish],
     ) -> Attached:
-        check_fields(fields)
+        check_fields(shown.get("fields"))
         self._debuggee.require_state("attach")
         symbols = find_native(program, self._config.project_root or os.getcwd()) if program else None
         spec = AttachSpec(pid, host or "localhost", port, connect_timeout, server=debugger, program=symbols)
@@ -251,7 +249,7 @@ class Starting:
             await self._tunnel.open()
         self.attached = True
         where = {"host": spec.host, "port": port} if port is not None else {}
-        report = await self._execution.report_outcome(run, self._execution.wait_seconds(wait, 0), fields, budget)
+        report = await self._execution.report_wish(run, 0, **shown)
         return extended(report, Attached, attached=True, **where, **self._about_program())
 
     async def join_child(self, arrival: Arrival, about: ChildRow, elder: Starting) -> None:
