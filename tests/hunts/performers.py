@@ -158,7 +158,8 @@ class RestPerformer:
         run_now(self.ask("launch", {**named, "script": str(self._folder / script), "wait": 30}))
 
     async def ask(self, operation: str, params: dict[str, Any]) -> bytes:
-        method, path, body = request_for(OPERATIONS[operation], params)
+        method, path, encoded = request_for(OPERATIONS[operation], params)
+        body = None if encoded is None else json.loads(encoded)
         answer = self._http.request(method, path, json=body)
         self._exchanges.append(Exchange(f"{method} {path} {json.dumps(body)}", answer.text))
         return json.dumps(answer.json()["data"]).encode()

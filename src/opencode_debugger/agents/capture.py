@@ -43,13 +43,8 @@ class Capture(Run, kw_only=True):
     size: Annotated[int, Meta(ge=1000, le=100_000_000)] = 100_000
 
 
-class RecordedValue(Struct):
-    expression: str
-    text: str
-
-
-class RecordedFrame(Struct):
-    """A caller, with its locals."""
+class TitledText(Struct):
+    """An expression with its value, or a caller with its locals."""
 
     title: str
     text: str
@@ -60,8 +55,8 @@ class RecordedStop(Struct):
     """the stop report"""
     data: dict[str, Any]
     """the same as the lean answer"""
-    values: list[RecordedValue]
-    callers: list[RecordedFrame]
+    values: list[TitledText]
+    callers: list[TitledText]
     changes: list[str]
     """of what the failing line names: where each was given or changed"""
 
@@ -160,7 +155,7 @@ class _Recorder:
 
     async def _add_stop(self, told: Told) -> None:
         told = self._with_earlier_output(told)
-        values = [RecordedValue(each, await self._evaluate(each, told)) for each in self._given.expressions]
+        values = [TitledText(each, await self._evaluate(each, told)) for each in self._given.expressions]
         is_failure = "exception" in told.data
         callers = await self._find_callers(told) if is_failure else []
         changes = await self._find_changes(told) if is_failure else []
@@ -210,7 +205,7 @@ class _Recorder:
         except RelayError as error:
             return error.message
 
-    async def _find_callers(self, told: Told) -> list[RecordedFrame]:
+    async def _find_callers(self, told: Told) -> list[TitledText]:
         """Return the locals of the program's own functions that led to an exception."""
         shown = told.data.get("frame_id", 0)
         own = [each for each in told.data.get("stack", ()) if "presentation_hint" not in each and each["id"] > shown]
@@ -218,7 +213,7 @@ class _Recorder:
         for frame in own[:MOST_CALLERS]:
             params = {"frame_id": frame["id"], "budget": CALLER_BUDGET}
             found = await self._conversation.tell("frame_variables", params, told.session_id)
-            callers.append(RecordedFrame(f"{frame['name']} {frame.get('path', '')}:{frame['line']}", found.text))
+            callers.append(TitledText(f"{frame['name']} {frame.get('path', '')}:{frame['line']}", found.text))
         return callers
 
 

@@ -49,7 +49,7 @@ def _markdown_report(recording: Recording, title: str) -> str:
 
 def _json_report(recording: Recording, title: str) -> str:
     stops = [
-        {"report": stop.data, "values": {each.expression: each.text for each in stop.values}, "callers": stop.callers,
+        {"report": stop.data, "values": {each.title: each.text for each in stop.values}, "callers": stop.callers,
          "changes": stop.changes}
         for stop in recording.stops
     ]
@@ -59,7 +59,7 @@ def _json_report(recording: Recording, title: str) -> str:
 
 
 def _values(stop: RecordedStop) -> list[str]:
-    return [f"{each.expression} = {each.text}" for each in stop.values]
+    return [f"{each.title} = {each.text}" for each in stop.values]
 
 
 def _callers(stop: RecordedStop) -> list[str]:

@@ -10,9 +10,9 @@ import msgspec
 
 from .. import __version__
 from ..default_settings import PREFIX
-from ..errors import CATALOGUE, RelayError, invalid_parameter
+from ..errors import CATALOGUE, ErrorTold, RelayError, invalid_parameter
 from ..operations.asking_client import SDK, clean_name
-from ..operations.http_request import request_for
+from ..operations.http_request import HttpRequest, request_for
 from ..operations.operation import Operation
 from ..operations.table import OFFERED, OPERATIONS
 from .address import RENEWAL, Address, Problem, unreachable_text
@@ -60,14 +60,6 @@ class LostConnection(RelayGone):
     """The connection ended before the answer was there."""
 
 
-class Message(NamedTuple):
-    """A request, but for what depends on the relay."""
-
-    method: str
-    path: str
-    body: bytes | None
-
-
 class HttpAnswer(NamedTuple):
     status: int
     body: bytes
@@ -75,16 +67,10 @@ class HttpAnswer(NamedTuple):
     """the relay closes the connection after it"""
 
 
-class ErrorBody(msgspec.Struct):
-    code: str
-    message: str
-    details: dict[str, Any]
-
-
 class EnvelopeRead(msgspec.Struct):
     success: bool
     data: msgspec.Raw
-    error: ErrorBody | None = None
+    error: ErrorTold | None = None
 
 
 class HttpAsker:
@@ -124,14 +110,14 @@ class HttpAsker:
     async def download(self, operation: str, params: dict[str, Any]) -> bytes:
         """Return the file that a route answers with."""
         request = request_for(OPERATIONS[operation], params, is_file=True)
-        answer = await self._exchange(Message(request.method, request.path, None), patience_for(params))
+        answer = await self._exchange(request, patience_for(params))
         return answer.body if answer.status == OK else read_answer(answer, self.address)
 
     def close(self) -> None:
         while self._idle:
             self._idle.pop().close()
 
-    async def _exchange(self, request: Message, patience: float) -> HttpAnswer:
+    async def _exchange(self, request: HttpRequest, patience: float) -> HttpAnswer:
         stream = self._take_idle() or await self._reach(patience)
         encoded = encode_request(request, self.address, self._headers)
         try:
@@ -230,12 +216,10 @@ def _is_text(value: str) -> bool:
 # Requests.
 
 
-def spell_request(name: str, params: dict[str, Any]) -> Message:
+def spell_request(name: str, params: dict[str, Any]) -> HttpRequest:
     operation = find_operation(name)
     try:
-        request = request_for(operation, params)
-        body = None if request.body is None else msgspec.json.encode(request.body)
-        return Message(request.method, request.path, body)
+        return request_for(operation, params)
     except KeyError as missing:
         given = missing.args[0]
         raise DebugError("MISSING_PARAMETER", f"{name} needs {given}", suggestion=f"Give {given}") from None
@@ -259,7 +243,7 @@ def patience_for(params: dict[str, Any]) -> float:
     return PATIENCE + sum(value for value in given if isinstance(value, int | float))
 
 
-def encode_request(request: Message, address: Address, about: dict[str, str]) -> bytes:
+def encode_request(request: HttpRequest, address: Address, about: dict[str, str]) -> bytes:
     headers = {"Host": address.netloc, "Accept": "application/json", **address.token_headers, **about}
     if request.body is not None:
         headers |= {"Content-Type": "application/json", "Content-Length": str(len(request.body))}
@@ -325,11 +309,11 @@ def read_answer(answer: HttpAnswer, address: Address) -> bytes:
     raise told_error(answer.status, read.error)
 
 
-def told_error(status: int, error: ErrorBody) -> DebugError:
+def told_error(status: int, error: ErrorTold) -> DebugError:
     """Return the error as it was told, also if the relay is newer and has a code that is not known here."""
-    code = error.code if error.code in CATALOGUE else "INTERNAL_ERROR"
-    told = DebugError(code, error.message, status=status)
-    told.code, told.details = error.code, {"suggestion": "", **error.details}
-    if error.code == "ROUTE_NOT_FOUND":
+    code = error["code"] if error["code"] in CATALOGUE else "INTERNAL_ERROR"
+    told = DebugError(code, error["message"], status=status)
+    told.code, told.details = error["code"], {"suggestion": "", **error["details"]}
+    if told.code == "ROUTE_NOT_FOUND":
         told.details["suggestion"] = OTHER_VERSION
     return told

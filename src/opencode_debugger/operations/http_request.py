@@ -3,6 +3,8 @@
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+import msgspec
+
 from .advice import PREFIX
 from .operation import Operation, Route
 
@@ -14,19 +16,21 @@ class HttpRequest(NamedTuple):
     method: str
     path: str
     """with the query"""
-    body: dict[str, Any] | None
+    body: bytes | None
+    """JSON"""
 
 
 def request_for(operation: Operation, params: dict[str, Any], is_file: bool = False) -> HttpRequest:
     """Raises KeyError with the name of an id that is missing, and that every route of the operation has in its path;
-    ValueError if an id, or another parameter, cannot be spelled. A route that answers with a file has its own forms."""
+    ValueError, TypeError or OverflowError if a parameter cannot be spelled. A route that answers with a file has its
+    own forms."""
     route = max(_fitting_routes(operation, params), key=lambda route: len(route.path_names))
     rest = dict(params)
     path = route.path
     for name in route.path_names:
         path = path.replace(f"{{{name}}}", _path_segment(name, rest.pop(route.renamed.get(name, name))))
     if route.has_body:
-        return HttpRequest(route.method, PREFIX + path, rest)
+        return HttpRequest(route.method, PREFIX + path, msgspec.json.encode(rest))
     if named := next((name for name in ANSWER_FORMS if name in rest and not is_file), None):
         raise ValueError(f"{named} is about the form of the answer, which is chosen already")
     query = urlencode({name: _query_text(value) for name, value in rest.items() if value is not None})

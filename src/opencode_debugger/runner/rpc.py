@@ -81,19 +81,12 @@ class Fault(msgspec.Struct):
             return RelayError("INTERNAL_ERROR", self.message)
 
 
-class Reply(msgspec.Struct):
-    """The result stays as it came: the relay hands it on without looking into it."""
-
-    id: int
-    result: msgspec.Raw = msgspec.Raw(b"null")
-    error: Fault | None = None
-
-
 class Incoming(msgspec.Struct):
     """A line that a client may read: a reply, or a notification."""
 
     id: int | None = None
     result: msgspec.Raw = msgspec.Raw(b"null")
+    """as it came: the relay hands it on without looking into it"""
     error: Fault | None = None
     method: str | None = None
     params: dict[str, Any] = {}

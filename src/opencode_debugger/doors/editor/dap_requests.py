@@ -19,9 +19,10 @@ from . import dap_shapes, machine_requests
 from .client_references import ValuePlace
 from .dap_arguments import ArgumentsT
 from .dap_shapes import Body
-from .editor_breakpoints import ExceptionRule, WantedBreakpoint
 
 if TYPE_CHECKING:
+    from ...answers.documents import SavedExceptionBreakpoint
+    from ...session.breakpoints.breakpoint_table import BreakpointItem
     from .editor_door import EditorDoor
 
 
@@ -162,20 +163,20 @@ async def set_function_breakpoints(door: EditorDoor, wish: sent.SetFunctionBreak
     return await _replace_breakpoints(door, "", items)
 
 
-def _how_to_stop(each: sent.SourceBreakpoint | sent.FunctionBreakpoint, place: WantedBreakpoint) -> WantedBreakpoint:
+def _how_to_stop(each: sent.SourceBreakpoint | sent.FunctionBreakpoint, place: BreakpointItem) -> BreakpointItem:
     """Editors send empty texts where there is nothing."""
     place["condition"], place["hit_condition"] = each.condition or None, each.hit_condition or None
     place["log_message"] = (isinstance(each, sent.SourceBreakpoint) and each.log_message) or None
     return place
 
 
-async def _replace_breakpoints(door: EditorDoor, path: str, items: list[WantedBreakpoint]) -> Body:
+async def _replace_breakpoints(door: EditorDoor, path: str, items: list[BreakpointItem]) -> Body:
     outcomes = await door.shared.replace_breakpoints(door, path, items)
     return {"breakpoints": [dap_shapes.breakpoint_of(each, door.places) for each in outcomes]}
 
 
 async def set_exception_breakpoints(door: EditorDoor, wish: sent.SetExceptionBreakpoints) -> Body:
-    wanted: list[ExceptionRule] = [{"filters": [_known_filters(name, FILTERS)]} for name in wish.filters]
+    wanted: list[SavedExceptionBreakpoint] = [{"filters": [_known_filters(name, FILTERS)]} for name in wish.filters]
     for option in wish.filter_options:
         wanted.append({"filters": [_known_filters(option.filter_id, FILTERS)], "condition": option.condition or None})
     for each in wish.exception_options:

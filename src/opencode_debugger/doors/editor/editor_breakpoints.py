@@ -6,10 +6,11 @@ A place has one breakpoint. Editors that want the same there share it; one that 
 import asyncio
 import contextlib
 import os
-from typing import Any, Required, TypedDict, cast
+from typing import Any, Required
 
 import msgspec
 
+from ...answers.documents import SavedBreakpoint, SavedExceptionBreakpoint
 from ...errors import RelayError
 from ...session.breakpoints.breakpoint_table import Breakpoint, BreakpointItem, number_of
 from ...session.breakpoints.exception_breakpoints import ExceptionBreakpoint
@@ -21,34 +22,11 @@ Owner = object
 WAITS = "Another editor has a breakpoint here, with other conditions: yours is set as soon as that one is cleared"
 
 
-class WantedBreakpoint(TypedDict, total=False):
-    """A breakpoint as it is set: path and line, or function, and how."""
-
-    path: str
-    line: int | None
-    function: str
-    condition: str | None
-    hit_condition: str | None
-    log_message: str | None
-
-
-Wishes = list[WantedBreakpoint]
-
-
-class ExceptionRule(TypedDict, total=False):
-    """A breakpoint on exceptions as it is set."""
-
-    filters: Required[list[str]]
-    exceptions: list[str]
-    condition: str | None
-
-
-class ShownBreakpoint(WantedBreakpoint, total=False):
+class ShownBreakpoint(SavedBreakpoint, total=False):
     """A breakpoint as the session describes it, or why there is none."""
 
     id: str
     verified: Required[bool]
-    source: dict[str, str] | None
     message: str | None
     suggestion: dict[str, Any]
 
@@ -60,17 +38,17 @@ class SharedBreakpoints:
         self._session = session
         self._table = session.debuggee.breakpoints
         self._owners: dict[int, tuple[Breakpoint, set[Owner]]] = {}
-        self._waiting: dict[tuple[int, Owner], WantedBreakpoint] = {}
+        self._waiting: dict[tuple[int, Owner], BreakpointItem] = {}
         """what editors want instead of what others of them have, by its number; first come, first served"""
         self._rules: dict[int, tuple[ExceptionBreakpoint, set[Owner]]] = {}
         self._changing = asyncio.Lock()
 
     # Lines and functions.
 
-    async def replace_breakpoints(self, owner: Owner, path: str, wanted: Wishes) -> list[ShownBreakpoint]:
+    async def replace_breakpoints(self, owner: Owner, path: str, wanted: list[BreakpointItem]) -> list[ShownBreakpoint]:
         """Replace those of one file, or of functions if there is no path; return the outcomes in their order."""
         path = self._table.resolve_path(path, "source.path") if path else ""
-        items: Wishes = [{**item, "path": path} if path else item for item in wanted]
+        items: list[BreakpointItem] = [{**item, "path": path} if path else item for item in wanted]
         async with self._changing:
             kept = [self._find_breakpoint(item) for item in items]
             for number, (bp, _) in list(self._owners.items()):
@@ -95,13 +73,13 @@ class SharedBreakpoints:
         bp, owners = self._owners.get(number, (None, set()))
         return owners if bp is not None and self._table.by_number(number) is bp else set()
 
-    def _find_breakpoint(self, item: WantedBreakpoint) -> Breakpoint | None:
-        if "path" in item:
-            return self._table.at_line(item["path"], item["line"] or 0)
+    def _find_breakpoint(self, item: BreakpointItem) -> Breakpoint | None:
+        if path := item.get("path"):
+            return self._table.at_line(path, item["line"] or 0)
         functions = (bp for bp in self._table.all() if not bp.path)
         return next((bp for bp in functions if bp.function == item["function"]), None)
 
-    def _may_place(self, owner: Owner, item: WantedBreakpoint) -> bool:
+    def _may_place(self, owner: Owner, item: BreakpointItem) -> bool:
         """There is none, or one that is its own alone. The same belongs to both from now on; another has to wait."""
         there = self._find_breakpoint(item)
         if there is None:
@@ -117,19 +95,19 @@ class SharedBreakpoints:
             self._waiting[there.number, owner] = item
         return False
 
-    async def _refuse_waiting(self, owner: Owner, items: Wishes) -> dict[int, ShownBreakpoint]:
+    async def _refuse_waiting(self, owner: Owner, items: list[BreakpointItem]) -> dict[int, ShownBreakpoint]:
         """Refuse at once what could never be set."""
         problems: dict[int, ShownBreakpoint] = {}
         for key, item in list(self._waiting.items()):
             if key[1] is owner and any(item is each for each in items):
                 try:
-                    await self._table.check_drafts([cast(BreakpointItem, dict(item))], False, self._session.adapter)
+                    await self._table.check_drafts([item], False, self._session.adapter)
                 except RelayError as error:
                     del self._waiting[key]
                     problems[id(item)] = _refused_outcome(item, error)
         return problems
 
-    async def _place_breakpoints(self, owner: Owner, items: Wishes) -> dict[int, ShownBreakpoint]:
+    async def _place_breakpoints(self, owner: Owner, items: list[BreakpointItem]) -> dict[int, ShownBreakpoint]:
         """All in one go, or one by one if something is wrong with one of them: that is told of it alone."""
         with contextlib.suppress(RelayError):
             await self._put_breakpoint(owner, items)
@@ -142,7 +120,7 @@ class SharedBreakpoints:
                 problems[id(item)] = _refused_outcome(item, error)
         return problems
 
-    async def _put_breakpoint(self, owner: Owner, items: Wishes) -> None:
+    async def _put_breakpoint(self, owner: Owner, items: list[BreakpointItem]) -> None:
         answer = await ask_session(self._session, "set_breakpoints", items) if items else {}
         for shown in answer.get("breakpoints", ()):
             bp = self._table.find_by_id(shown["id"])
@@ -156,7 +134,7 @@ class SharedBreakpoints:
             del self._waiting[key]
         return [owner for _, owner in keys]
 
-    def _placed_outcome(self, owner: Owner, item: WantedBreakpoint) -> ShownBreakpoint:
+    def _placed_outcome(self, owner: Owner, item: BreakpointItem) -> ShownBreakpoint:
         bp = self._find_breakpoint(item)
         if bp is None:
             return {"verified": False, "line": item.get("line"), "message": "It has just been removed by somebody else"}
@@ -186,7 +164,7 @@ class SharedBreakpoints:
 
     # Exceptions.
 
-    async def set_rules(self, owner: Owner, wanted: list[ExceptionRule]) -> list[Checked]:
+    async def set_rules(self, owner: Owner, wanted: list[SavedExceptionBreakpoint]) -> list[Checked]:
         """Filters, exceptions and condition of each; what became of them, in their order."""
         keys = [_key_of(item) for item in wanted]
         async with self._changing:
@@ -195,7 +173,7 @@ class SharedBreakpoints:
                     await self._let_rule_go(owner, number)
             return [await self._set_rule(owner, item) for item in wanted]
 
-    async def _set_rule(self, owner: Owner, item: ExceptionRule) -> Checked:
+    async def _set_rule(self, owner: Owner, item: SavedExceptionBreakpoint) -> Checked:
         known = self._session.debuggee.exception_breakpoints
         there = next((rule for rule in known.all() if rule.key == _key_of(item)), None)
         mine, owners = self._rules.get(there.number, (None, set())) if there else (None, set())
@@ -231,18 +209,18 @@ class SharedBreakpoints:
                 await self._let_rule_go(owner, number)
 
 
-def _stop_options(wanted: WantedBreakpoint) -> list[str | None]:
+def _stop_options(wanted: SavedBreakpoint) -> list[str | None]:
     return [wanted.get("condition") or None, wanted.get("hit_condition") or None, wanted.get("log_message") or None]
 
 
-def _is_same(bp: Breakpoint, item: WantedBreakpoint) -> bool:
+def _is_same(bp: Breakpoint, item: BreakpointItem) -> bool:
     there = [bp.condition or None, bp.hit_condition or None, bp.log_message or None]
     return bp.enabled and there == _stop_options(item)
 
 
-def _refused_outcome(item: WantedBreakpoint, error: RelayError) -> ShownBreakpoint:
+def _refused_outcome(item: BreakpointItem, error: RelayError) -> ShownBreakpoint:
     return {"verified": False, "line": item.get("line"), "message": error.message}
 
 
-def _key_of(item: ExceptionRule) -> object:
+def _key_of(item: SavedExceptionBreakpoint) -> object:
     return ExceptionBreakpoint(tuple(item["filters"]), tuple(item.get("exceptions") or ())).key

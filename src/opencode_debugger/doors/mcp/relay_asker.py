@@ -11,10 +11,10 @@ from starlette.applications import Starlette
 from starlette.types import Message, Scope
 
 from ...auth.access import Caller
-from ...client.http import Message as Spelled
 from ...client.http import spell_request
 from ...debuggers.run_permission import may_run
 from ...operations.door_words import MCP
+from ...operations.http_request import HttpRequest
 from ...operations.table import OPERATIONS
 
 HEADERS = [(b"content-type", b"application/json"), (b"x-debug-door", MCP.encode())]
@@ -59,7 +59,7 @@ class RelayAsker:
 class InnerRequest:
     """A request as a route takes it, without a wire."""
 
-    def __init__(self, spelled: Spelled) -> None:
+    def __init__(self, spelled: HttpRequest) -> None:
         self._spelled = spelled
         self.answer = bytearray()
         self.abandoned = asyncio.Event()

@@ -43,15 +43,9 @@ class SessionState(msgspec.Struct):
     status: str | None = None
 
 
-class ReportedSession(msgspec.Struct):
-    """The session that a stop report is about."""
-
-    session_id: str | None = None
-
-
 def with_page_link(report: bytes, base: str) -> bytes:
     """Return a stop report, as JSON, with the address of its session's page at the end."""
-    session_id = msgspec.json.decode(report, type=ReportedSession).session_id
+    session_id = msgspec.json.decode(report, type=SessionState).session_id
     if session_id is None:
         return report
     return report[:-1] + b',"link":' + msgspec.json.encode(f"{base}/#/sessions/{session_id}") + b"}"

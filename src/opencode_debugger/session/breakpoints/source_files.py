@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...answers.breakpoints import Suggestion
 from ...errors import RelayError
@@ -23,6 +23,7 @@ from ...wording import counted
 
 if TYPE_CHECKING:
     from ...debuggers.protocols import Adapter
+    from ...debuggers.rows import LineRow
 
 TEXT_LIMIT = 200
 OPEN = "The line is checked when the program is loaded. Breakpoint pending."
@@ -46,11 +47,6 @@ class LineVerdict:
     """open: only the program can tell"""
     message: str | None = None
     suggestion: Suggestion | None = None
-
-
-class NumberedLine(TypedDict):
-    line: int
-    text: str
 
 
 class SourceFile:
@@ -139,7 +135,7 @@ def why_not(line_text: str, *, in_docstring: bool = False) -> str:
     return "line has no code of its own"
 
 
-def excerpt(source: str | Sequence[str], line: int, before: int = 3, after: int = 3) -> list[NumberedLine]:
+def excerpt(source: str | Sequence[str], line: int, before: int = 3, after: int = 3) -> list[LineRow]:
     """Return the lines around one, of a path or of lines already read; none if they cannot be read."""
     lines = read_lines(source) if isinstance(source, str) else source
     if not 1 <= line <= len(lines):
