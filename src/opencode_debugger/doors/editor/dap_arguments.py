@@ -90,8 +90,7 @@ class Resume(OfThread):
     single_thread: bool = False
 
 
-class Step(OfThread):
-    single_thread: bool = False
+class Step(Resume):
     granularity: str = "line"
     target_id: int | None = None
 
