@@ -141,23 +141,22 @@ class PreviousRun(Answer):
 
 
 ProcessId = Annotated[int | None, said("Process id of the program.", 12345)]
+LaunchedProgram = Annotated[Maybe[Program], said("What was launched; left out if the budget is too small.")]
 Warnings = Annotated[Maybe[list[str]], said("What is to be known about it, such as missing debug symbols.")]
 
 
-class OfLaunch(StopReport):
-    """What every answer to a launch has besides."""
-
+class Launched(StopReport):
     pid: ProcessId
-    program: Annotated[Maybe[Program], said("What was launched; left out if the budget is too small.")] = UNSET
+    program: LaunchedProgram = UNSET
     warnings: Warnings = UNSET
-
-
-class Launched(OfLaunch):
     previous: Annotated[Maybe[PreviousRun], said(
         "How the program ended that ran in this session before, if one did.")] = UNSET
 
 
-class Restarted(OfLaunch):
+class Restarted(StopReport):
+    pid: ProcessId
+    program: LaunchedProgram = UNSET
+    warnings: Warnings = UNSET
     previous: Annotated[PreviousRun, said("How the program ended that ran before.")]
     restarted: Annotated[bool, said("Always true.", True)]
 
@@ -169,13 +168,19 @@ class InputSent(StopReport):
     eof: Annotated[bool, said("Whether the input ends with them.", False)]
 
 
+IsAttached = Annotated[bool, said("Always true.", True)]
+AttachedProgram = Annotated[Program | None, said("What was attached to.")]
+DebugpyHost = Annotated[Maybe[str], said("Where debugpy listens.", "localhost")]
+DebugpyPort = Annotated[Maybe[int], said("Port on which debugpy listens.", 5678)]
+
+
 class Attached(StopReport):
-    attached: Annotated[bool, said("Always true.", True)]
+    attached: IsAttached
     pid: ProcessId
-    program: Annotated[Program | None, said("What was attached to.")]
+    program: AttachedProgram
     warnings: Warnings = UNSET
-    host: Annotated[Maybe[str], said("Where debugpy listens.", "localhost")] = UNSET
-    port: Annotated[Maybe[int], said("Port on which debugpy listens.", 5678)] = UNSET
+    host: DebugpyHost = UNSET
+    port: DebugpyPort = UNSET
 
 
 Unverified = Annotated[Maybe[list[Breakpoint]], said(
@@ -184,11 +189,20 @@ Restored = Annotated[Maybe[RestoredBreakpoints], said(
     "Breakpoints of earlier sessions of the project that were set again, if any were.")]
 
 
-class ProgramRun(OfLaunch):
+class ProgramRun(StopReport):
+    pid: ProcessId
+    program: LaunchedProgram = UNSET
+    warnings: Warnings = UNSET
     breakpoints: Unverified = UNSET
     restored_breakpoints: Restored = UNSET
 
 
-class ProgramAttached(Attached):
+class ProgramAttached(StopReport):
+    attached: IsAttached
+    pid: ProcessId
+    program: AttachedProgram
+    warnings: Warnings = UNSET
+    host: DebugpyHost = UNSET
+    port: DebugpyPort = UNSET
     breakpoints: Unverified = UNSET
     restored_breakpoints: Restored = UNSET

@@ -14,7 +14,6 @@ from ..answers.stop_reports import (
     Attached,
     InputSent,
     Launched,
-    OfLaunch,
     ProgramAttached,
     ProgramRun,
     RanTo,
@@ -49,7 +48,7 @@ _DEFINITIONS = ("<function ", "<class ", "<module ", "<built-in ")
 _ENDED = ("terminated", "failed")
 MAIN_THREAD = "thread MainThread"
 """as recordings call it"""
-_BEGINNINGS = (OfLaunch, Attached)
+_BEGINNINGS = (Launched, Restarted, Attached, ProgramRun, ProgramAttached)
 """reports that begin a session's run: all of the stop is new"""
 
 
@@ -202,7 +201,7 @@ class _StopText(msgspec.Struct):
             yield f"the run before: {end_words(previous.reason, previous.exit_code, previous.signal)}"
         if isinstance(report, _BEGINNINGS):
             yield from (f"warning: {text}" for text in known(report.warnings) or ())
-        if isinstance(report, Attached):
+        if isinstance(report, (Attached, ProgramAttached)):
             yield attached_words(report)
         if isinstance(report, (ProgramRun, ProgramAttached)):
             yield from (breakpoint_line(each, self.view) for each in known(report.breakpoints) or ())
@@ -392,7 +391,7 @@ def end_words(reason: str | None, exit_code: int | None, signal: str | None) -> 
     return f"{words} with code {exit_code}" if exit_code is not None else words
 
 
-def attached_words(report: Attached) -> str:
+def attached_words(report: Attached | ProgramAttached) -> str:
     command = known(report.program.command) if report.program else None
     where = f"{report.host}:{report.port}" if known(report.port) else f"process {report.pid}"
     return f"attached to {where}" + (f": {shorten(command, 100)}" if command else "")

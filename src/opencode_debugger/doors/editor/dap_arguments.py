@@ -90,7 +90,8 @@ class Resume(OfThread):
     single_thread: bool = False
 
 
-class Step(Resume):
+class Step(OfThread):
+    single_thread: bool = False
     granularity: str = "line"
     target_id: int | None = None
 

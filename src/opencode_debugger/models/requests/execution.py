@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from .. import fields as shared
 from ..fields import Expression, Identifier, InputText, LineNumber, PathText, ShortText, optional, preset, problem
-from .base import BudgetOption, FieldsOption, RequestModel, WaitOptions, given_or_not
+from .base import BudgetOption, FieldsOption, RequestModel, WaitOption, WaitOptions, given_or_not
 
 
 class ContinueThreadRequest(WaitOptions):
@@ -25,7 +25,10 @@ class PauseRequest(WaitOptions, json_schema_extra={"examples": [{"wait": 5}]}):
         "Thread to pause. With stop_scope all the others pause with it, else only this one.")
 
 
-class StepRequest(WaitOptions, json_schema_extra={"examples": [{"granularity": "line"}]}):
+class StepRequest(RequestModel, json_schema_extra={"examples": [{"granularity": "line"}]}):
+    wait: WaitOption = None
+    fields: FieldsOption = None
+    budget: BudgetOption = None
     thread_id: Identifier | None = optional("Thread to step; the stopped thread if left out.")
     single_thread: bool = preset(
         False, "true: the other threads stay halted meanwhile. With stop_scope thread it is always so.")

@@ -15,6 +15,7 @@ ADDRESS = (
     "own place in memory.")
 OFFSET = "Bytes to add to the address."
 FRAME = "Frame in which the expression is meant: 0 is the top frame."
+BACK = "Thread to go back; the stopped thread if left out."
 
 MOST_BYTES = 65536
 Place = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(without_nul)]
@@ -72,10 +73,11 @@ class DataBreakpointRequest(RequestModel, json_schema_extra={"examples": [{"expr
 
 
 class BackRequest(WaitOptions, json_schema_extra={"examples": [{"wait": 30}]}):
-    thread_id: Identifier | None = optional("Thread to go back; the stopped thread if left out.")
+    thread_id: Identifier | None = optional(BACK)
 
 
-class ReverseRequest(BackRequest, json_schema_extra={"examples": [{"name": "amount"}]}):
+class ReverseRequest(WaitOptions, json_schema_extra={"examples": [{"name": "amount"}]}):
+    thread_id: Identifier | None = optional(BACK)
     name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(without_nul)] | None = optional(
         "Of a recorded Python program: back to the last change of this variable or attribute, such as amount, "
         "self.total or .total (of any object).")

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WrapVal
 
 from ...debuggers import registry
 from ..fields import Argument, Expression, InputText, PathText, ShortText, optional, preset, problem, without_nul
-from .base import RequestModel, WaitOptions, given_or_not, one_given
+from .base import BudgetOption, FieldsOption, RequestModel, WaitOption, WaitOptions, given_or_not, one_given
 
 ADAPTER = (
     "Debugger to use: debugpy (Python), gdb or lldb (native programs), ez (a program that speaks the EZ protocol). By "
@@ -131,7 +131,7 @@ RECORD = (
     "later, also after its end.")
 
 
-class LaunchRequest(WaitOptions):
+class LaunchRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={
         "examples": [
             {"script": "/home/dev/myproject/main.py", "args": ["--verbose"], "stop_on_entry": True},
@@ -140,6 +140,9 @@ class LaunchRequest(WaitOptions):
         "oneOf": [*one_given(*PROGRAMS), given_or_not([], PROGRAMS)],
     })
 
+    wait: WaitOption = None
+    fields: FieldsOption = None
+    budget: BudgetOption = None
     script: PathText | None = optional("Path of the Python script; of an ELF file, the same as program.")
     program: PathText | None = optional(
         "Path of a program, or the name of a command, and what that is: a native executable (C, C++, Rust, …), a "
@@ -205,12 +208,15 @@ class LaunchRequest(WaitOptions):
         return self.model_dump(exclude_none=True, exclude_unset=not self.named())
 
 
-class AttachRequest(WaitOptions):
+class AttachRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={
         "examples": [{"pid": 12345}, {"host": "localhost", "port": 5678, "connect_timeout": 15}],
         "oneOf": one_given("pid", "port"),
     })
 
+    wait: WaitOption = None
+    fields: FieldsOption = None
+    budget: BudgetOption = None
     pid: ProcessId | None = optional(PID)
     host: ShortText | None = optional(HOST)
     port: Port | None = optional(PORT)

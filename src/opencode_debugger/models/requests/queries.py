@@ -62,7 +62,8 @@ class WaitQuery(ReportQuery):
     wait: WaitText = None
 
 
-class StopReportQuery(WaitQuery):
+class StopReportQuery(ReportQuery):
+    wait: WaitText = None
     frame: Literal["own", "top"] | None = optional(
         "Of a stop in a library: own (the default) is the top frame of the program's own code, top is where it "
         "stopped.")
@@ -132,9 +133,10 @@ class ChildrenQuery(SliceQuery):
     filter: ChildFilter = None
 
 
-class OffsetQuery(ChildrenQuery):
+class OffsetQuery(SliceQuery):
     """The same in the words of offset and limit."""
 
+    filter: ChildFilter = None
     offset: Integer | None = optional("The same as start.")
     limit: Size | None = optional("The same as count.")
     thread_id: Integer | None = optional(THREAD)
@@ -154,7 +156,8 @@ class OffsetQuery(ChildrenQuery):
         return given
 
 
-class VariablesQuery(ChildrenQuery):
+class VariablesQuery(SliceQuery):
+    filter: ChildFilter = None
     variables_reference: Integer = Field(description="Reference from a scope or a variable.")
 
 
