@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
@@ -219,6 +221,18 @@ def read_json(path: Path, default: T, check: Callable[[Any], T]) -> T:
             raise  # the file may be as good as ever
         set_aside(path, error)
         return default
+
+
+def take_lock(descriptor: int, patience: float, why_not: str = "somebody keeps it locked") -> None:
+    """Lock a file or folder; raise TimeoutError if somebody else keeps it locked for so many seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise TimeoutError(errno.ETIMEDOUT, why_not) from None
+            time.sleep(0.01)
 
 
 def delete_file(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..default_settings import PREFIX
-from ..files import NotPrivate, check_private_folder, make_folder
+from ..files import NotPrivate, check_private_folder, make_folder, take_lock
 from ..persistence.local_token import VARIABLE, token_file
 from .address import Problem
 from .discovery import is_running
@@ -99,15 +98,10 @@ def _turn(folder: Path) -> Iterator[None]:
     """Wait while another client starts one."""
     descriptor = os.open(folder / "start.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        deadline = time.monotonic() + 2 * PATIENCE
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Problem(f"another client has been starting a relay for {folder} for too long") from None
-                time.sleep(BETWEEN_LOOKS)
+        try:
+            take_lock(descriptor, 2 * PATIENCE)
+        except TimeoutError:
+            raise Problem(f"another client has been starting a relay for {folder} for too long") from None
         yield
     finally:
         os.close(descriptor)

@@ -1,23 +1,20 @@
 """The relay's address: a port, or a unix socket that nobody else can open or put in the place of ours."""
 
 import contextlib
-import errno
-import fcntl
 import os
 import socket
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from ...config import ConfigError, Settings
-from ...files import make_folder
+from ...files import make_folder, take_lock
 
 BACKLOG = 2048
 LONGEST_PATH = 107
 """Bytes that the kernel takes, on Linux."""
 LOCKED = 2.0
-"""Seconds that another relay may take to look."""
+"""Seconds that another relay may take to look: everybody who may look into the folder can hold its lock."""
 
 
 @contextlib.contextmanager
@@ -106,22 +103,10 @@ def lock_held(folder: Path) -> Iterator[None]:
     """Relays that start at the same time look one after the other."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        take_lock(descriptor)
+        take_lock(descriptor, LOCKED, "somebody keeps its folder locked")
         yield
     finally:
         os.close(descriptor)
-
-
-def take_lock(descriptor: int) -> None:
-    """Everybody who may look into the folder can hold its lock, for as long as he likes."""
-    deadline = time.monotonic() + LOCKED
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise TimeoutError(errno.ETIMEDOUT, "somebody keeps its folder locked") from None
-            time.sleep(0.01)
 
 
 def cannot_listen(path: Path, why: str) -> ConfigError:
