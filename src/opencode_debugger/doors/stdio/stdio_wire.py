@@ -9,13 +9,12 @@ import os
 import queue
 import select
 import stat
-import sys
-import termios
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ...debuggers.process.standard_input import count_unread
 from ...ez.lines import LineSplitter, TooLong, encode_line
 from ...files import see_that_streams_are_open
 
@@ -157,7 +156,7 @@ class LineWriter:
         What is in it may take twice its size: each write begins a page of its own if it does not fit into the last."""
         pause, watch = 0.001, select.poll()
         watch.register(self._fd, 0)
-        while len(line) + select.PIPE_BUF <= self.pipe < len(line) + select.PIPE_BUF + 2 * unread_bytes(self._fd):
+        while len(line) + select.PIPE_BUF <= self.pipe < len(line) + select.PIPE_BUF + 2 * count_unread(self._fd):
             if watch.poll(0):
                 return
             time.sleep(pause)
@@ -180,12 +179,6 @@ class LineWriter:
         if self._thread is not None:
             self._lines.put(b"")
             await asyncio.to_thread(self._thread.join, patience)
-
-
-def unread_bytes(fd: int) -> int:
-    count = bytearray(4)
-    fcntl.ioctl(fd, termios.FIONREAD, count)
-    return int.from_bytes(count, sys.byteorder)
 
 
 def write_all(fd: int, data: bytes) -> None:
