@@ -116,6 +116,19 @@ def test_the_timeline_has_exceptions_and_how_long_each_command_took(api: Api, pr
         assert raised["duration_ms"] is None and launch["duration_ms"] >= 0 and resume["duration_ms"] >= 300
 
 
+def test_the_timeline_shows_the_report_of_a_stop_and_not_what_else_was_asked_there(
+    api: Api, program: Callable[..., Path]
+) -> None:
+    with api.session() as session:
+        session.launch(program("print(len('abc'))"), stop_on_entry=True, wait=False)
+        wait_until(lambda: session.get("/status")["status"] == "paused")
+        assert session.get("/step-targets")["targets"]
+        session.get("/report")
+        ids = {row["operation"] or row["kind"]: row["id"] for row in rows(session)}
+        assert ids["step_targets"] < ids["report"]
+        assert session.get(f"/timeline/{ids['stop']}")["report_of"] == ids["report"]
+
+
 def test_pages_of_the_timeline_neither_lose_nor_repeat_anything(prices: Session) -> None:
     whole = rows(prices)
     first = prices.get("/timeline", limit=2)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...answers.sessions import SessionItem
 from ...answers.timeline import TimelineDocument, TimelineEntry, TimelinePage
 from ...errors import RelayError
-from ...operations.table import OPERATIONS
+from ...text.render import is_stop_report
 from ...timestamps import current_time
 from .event_log import TIMELINE_CURSOR, Entry, EventLog, encode_cursor
 from .timeline import CommandRecord, EventRecord, TimelineWords
@@ -61,5 +61,4 @@ class TimelinePages:
 
 
 def _reports_stop(record: CommandRecord) -> bool:
-    answer = OPERATIONS[record.operation].answer or ""
-    return record.error is None and record.answer is not None and answer.startswith("stop_reports:")
+    return record.error is None and record.answer is not None and is_stop_report(record.operation)
