@@ -11,7 +11,9 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HEADER = b"OCREC\1\0\0"
+HEADER = b"OCREC\2\0\0"
+COLUMN_CODES = ("q", "i", "q", "i", "i", "d", "", "q", "d", "b", "", "")
+"""of the columns of calls; empty: values"""
 RETURNED, RAISED = 1, 2
 
 TRACED_RUN = r"""
@@ -110,11 +112,19 @@ def read_recording(folder: Path) -> ReadRecording:
     still_open: dict[int, list[Any]] = {}
     for path in sorted(folder.glob("0*.ocr")):
         for ended, passed, opened, _ in read_chunks(path):
-            calls.update({call[0]: call for call in ended})
+            calls.update({call[0]: call for call in _rows(ended)})
             still_open.update({call[0]: call for call in opened})
             steps += passed
     left = [call for number, call in still_open.items() if number not in calls]
     return ReadRecording(header, end, names, lanes, [*calls.values(), *left], steps)
+
+
+def _rows(columns: tuple[bytes, ...]) -> list[list[Any]]:
+    """Return calls that were written column by column."""
+    count = len(columns[0]) // 8
+    found = [struct.unpack(f"<{count}{code}", column) if code else marshal.loads(column)
+             for code, column in zip(COLUMN_CODES, columns, strict=True)]
+    return [list(row) for row in zip(*found, strict=True)]
 
 
 def read_chunks(path: Path) -> list[Any]:

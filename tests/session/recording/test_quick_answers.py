@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from opencode_debugger.session.recording.call_columns import CallColumns
 from opencode_debugger.session.recording.call_selection import ORDERS, matching_positions, sorted_positions
 from opencode_debugger.session.recording.comparison.recording_difference import RunComparison
 from opencode_debugger.session.recording.files.known_recordings import KnownRecordings, RecordingPlace
@@ -50,7 +51,7 @@ class MadeUpRecording:
             self._call(root[0], 0)
         self.open = [root]
         rows = [self.ended[first : first + CHUNK_CALLS] for first in range(0, len(self.ended), CHUNK_CALLS)]
-        self.chunks = [(ChunkPlace(f"{index // 4}.ocr", index, 1), Chunk(calls, [], self.open, {}))
+        self.chunks = [(ChunkPlace(f"{index // 4}.ocr", index, 1), Chunk(CallColumns.of_rows(calls), [], self.open, {}))
                        for index, calls in enumerate(rows)]
         self.names: list[tuple[str, Any]] = [("F", [
             (id, "shop.py", f"f{id}", id * 10, names, None, [(0, 100, id * 10 + 1)], False)

@@ -23,11 +23,14 @@ class PackedColumn:
     def add(self, content: Any) -> None:
         self._packed.append(marshal.dumps(content, VERSION))
 
+    def add_packed(self, content: bytes) -> None:
+        self._packed.append(content)
+
     def at(self, chunk: int) -> Any:
         """Return the content of a chunk."""
         found = self._unpacked.get(chunk)
         if found is None:
-            found = self._unpacked[chunk] = marshal.loads(self._packed[chunk])
+            found = self._unpacked[chunk] = unpack(self._packed[chunk])
             if len(self._unpacked) > CHUNKS_KEPT:
                 self._unpacked.popitem(last=False)
         else:
@@ -45,6 +48,10 @@ class PackedColumn:
     def drop_first(self, count: int) -> None:
         del self._packed[:count]
         self._unpacked.clear()
+
+
+def unpack(packed: bytes) -> Any:
+    return marshal.loads(packed)
 
 
 def packed_bytes(value: Any) -> bytes:

@@ -14,16 +14,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..breakpoints.source_files import read_lines
+from .call_columns import TYPECODES, CallColumns
 from .call_tree import CallTree, Positions, find_positions
 from .files.exported_file import ExportedRecording, read_sources
 from .files.recording_file import MALFORMED, Chunk, ChunkPlace, Damaged, RecordingFolder
-from .packed_column import PackedColumn
+from .packed_column import PackedColumn, unpack
 from .recorded_values import Recorded, error_text, pairs_of, value_text
 
 RUNS, RETURNED, RAISED, UNSEEN = range(4)
 FINISHED = (RETURNED, RAISED)
-ROW_LENGTH = 12
-"""what there is of each call"""
 RECEIVERS = ("self", "cls")
 """arguments that every method has"""
 ABOUT_CALLS = ("result", "error", "duration_ms", "thread", "call")
@@ -191,7 +190,7 @@ class RecordedCalls:
             self.damage = str(error)
         except MALFORMED as error:
             self.damage = f"{self.folder.name} has rows of another shape: {error}"
-        self._add_calls([each.row for each in self._open.values()])
+        self._add_calls(CallColumns.of_rows([each.row for each in self._open.values()]))
         if has_news:
             for name in ("tree", "parents", "order", "positions", "raised", "steps_by_call"):
                 self.__dict__.pop(name, None)
@@ -221,33 +220,26 @@ class RecordedCalls:
         self.step_numbers += step_numbers
         self.steps.add(chunk.steps)
         self.totals = chunk.about
-        for number in self._open.keys() & {row[0] for row in chunk.calls}:
+        for number in self._open.keys() & set(chunk.calls.numbers):
             del self._open[number]
         self._open.update((row[0], OpenRow(place.file, row)) for row in chunk.open_calls)
 
-    def _add_calls(self, rows: list[list[Any]]) -> None:
-        """Add a chunk of calls to the columns: all of it, or nothing if one is not what a call is."""
-        columns = list(zip(*rows, strict=True)) or [()] * ROW_LENGTH
-        numbers, functions, callers, offsets, lanes, starts, arguments, lasts, ends, hows, values, extras = columns
-        known = (numbers, functions, callers, offsets, lanes, starts, lasts, ends, hows)
-        added = [array(column.typecode, items) for column, items in zip(self._columns, known, strict=True)]
-        found = {place: extra for place, extra in enumerate(extras) if extra}
+    def _add_calls(self, added: CallColumns) -> None:
+        """Add a chunk of calls to the columns."""
+        found = {place: extra for place, extra in enumerate(unpack(added.extras)) if extra}
         before = len(self.numbers)
         self.waited.update((before + place, extra["waits"][1]) for place, extra in found.items() if "waits" in extra)
         self.catching += (before + place for place, extra in found.items() if "caught" in extra)
-        for column, items in zip(self._columns, added, strict=True):
-            column.extend(items)
-        self.arguments.add(arguments)
-        self.values.add(values)
+        for name, column in self._columns.items():
+            column.extend(getattr(added, name))
+        self.arguments.add_packed(added.arguments)
+        self.values.add_packed(added.values)
         self.extras.add(found)
         self._first_calls.append(before)
 
     @property
-    def _columns(self) -> tuple[array[Any], ...]:
-        return (
-            self.numbers, self.function_ids, self.callers, self.offsets, self.lane_ids, self.starts, self.lasts,
-            self.ends, self.hows,
-        )
+    def _columns(self) -> dict[str, array[Any]]:
+        return {name: getattr(self, name) for name, code in zip(CallColumns._fields, TYPECODES, strict=True) if code}
 
     def _drop_open(self) -> None:
         """Take calls that were open out of the columns: they are told of again, or have ended."""
@@ -277,7 +269,7 @@ class RecordedCalls:
     def _keep_calls(self, kept: slice) -> None:
         """Leave nothing but a part of the columns: their beginning, or their end."""
         first, end, _ = kept.indices(len(self.numbers))
-        for column in self._columns:
+        for column in self._columns.values():
             del column[end:], column[:first]
         self.catching = [position - first for position in self.catching if first <= position < end]
         self.waited = {
@@ -408,7 +400,7 @@ class RecordedCalls:
         """Return all that happened, as it was written; the calls that have not ended come last, once."""
         for place in self._places:
             yield self.folder.read_chunk(place)._replace(open_calls=[])
-        yield Chunk([], [], [each.row for each in self._open.values()], self.totals)
+        yield Chunk(CallColumns.of_rows([]), [], [each.row for each in self._open.values()], self.totals)
 
     def source_texts(self) -> dict[str, str]:
         """Return the source files of functions whose lines were recorded, with their paths."""

@@ -17,6 +17,7 @@ import msgspec
 
 from ....files import read_source
 from ....text.secrets import mask_inside
+from ..call_columns import CallColumns
 from .recording_file import Chunk, ChunkPlace, Damaged
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def write_export(calls: RecordedCalls, file: BinaryIO) -> None:
     _write_chunk(file, LANES, lanes)
     _write_chunk(file, SOURCES, calls.source_texts())
     for chunk in calls.chunks():
-        _write_chunk(file, CALLS, tuple(chunk))
+        _write_chunk(file, CALLS, (chunk.calls.rows(), *chunk[1:]))
     _write_chunk(file, THE_END, None)
 
 
@@ -204,14 +205,14 @@ class ExportedRecording:
         with self._open() as file:
             file.seek(place.offset)
             _, content = _read_content(file, os.fstat(file.fileno()).st_size)
-        chunk = Chunk(*content)
-        self._counted[place.offset] = len(chunk.calls) + len(chunk.open_calls)
+        calls, steps, open_calls, about = content
+        self._counted[place.offset] = len(calls) + len(open_calls)
         if sum(self._counted.values()) > MOST_CALLS:
             raise Damaged(f"it has more than {MOST_CALLS:,} calls, too many to open: record with a smaller limit_mb")
-        for row in (*chunk.calls, *chunk.open_calls):
+        for row in (*calls, *open_calls):
             if row[2] >= row[0]:
                 raise Damaged(f"call {row[0]} is said to be made by call {row[2]}, which came later")
-        return chunk
+        return Chunk(CallColumns.of_rows(calls), steps, open_calls, about)
 
     def _scan(self, file: BinaryIO, size: int) -> Iterator[tuple[str, Any]]:
         _check_header(file.read(HEADER.size))

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..call_columns import CallColumns
+
 MAGIC = b"OCREC"
-VERSION = 1
+VERSION = 2
 HEADER = 8
 """bytes at the beginning of every file"""
 CHUNK = struct.Struct("<II")
@@ -37,7 +39,7 @@ class ChunkPlace(NamedTuple):
 class Chunk(NamedTuple):
     """What happened in a part of the run."""
 
-    calls: list[list[Any]]
+    calls: CallColumns
     steps: list[tuple[Any, ...]]
     open_calls: list[list[Any]]
     about: dict[str, int]
@@ -93,7 +95,11 @@ class RecordingFolder:
         found = self._load(place)
         if not isinstance(found, tuple) or len(found) != 4:
             raise Damaged(f"{place.file} has something else than calls at {place.offset}")
-        return Chunk(*found)
+        try:
+            columns = CallColumns.of_packed(found[0])
+        except MALFORMED as error:
+            raise Damaged(f"{place.file} has something else than calls at {place.offset}: {error}") from None
+        return Chunk(columns, *found[1:])
 
     def _new_chunks(self, name: str) -> Iterator[ChunkPlace]:
         path = os.path.join(self.path, name)

@@ -1,6 +1,6 @@
 """Follows calls from their start to their end, in every thread, task and generator.
 
-A call is one list from its start to its end, found by its frame. Those that have ended are marshalled some hundred at a
+A call is one list from its start to its end, found by its frame. Those that have ended are packed some hundred at a
 time, so that little is left for the garbage collector to look at. What runs at every call is made of closures, because
 names in cells are found faster than attributes.
 """
@@ -18,6 +18,7 @@ from typing import Any, Callable, Counter, Dict, Iterable, List, NamedTuple, Opt
 
 from ..frames import ASKED_FILES, RESUMABLE, outward_frames
 from ..values import raw
+from .call_columns import PackedCalls, pack_calls
 from .kept_values import LARGEST_INT, LEAST_INT, MASKED, NOTHING, ValueKeeper
 from .line_changes import LINES_PER_CALL
 from .recorded_functions import Lanes, RecordedFunction, RecordedFunctions
@@ -35,9 +36,7 @@ LOCALS_PER_PLACE = 100
 """how often the variables are kept where an exception leaves a function"""
 MOST_SUSPENDED = 200_000
 PIECE = 256
-"""calls that are marshalled at once: fewer than make Python look for garbage"""
-LIST_HEAD = 5
-"""bytes of a marshalled list before its items"""
+"""calls that are packed at once: fewer than make Python look for garbage"""
 
 Call = List[Any]
 
@@ -55,13 +54,6 @@ class CallFollowing(NamedTuple):
     """returns False when no more lines of this call are wanted"""
 
 
-class Marshalled(NamedTuple):
-    """Calls that have ended, marshalled one after the other."""
-
-    call_count: int
-    rows: bytes
-
-
 class OpenCalls:
     """The calls that have not ended, and what is yet to be written of those that have."""
 
@@ -77,7 +69,7 @@ class OpenCalls:
         self.suspended: Dict[int, Call] = {}
         """by the id of the frame"""
         self.ended: List[Call] = []
-        self.pieces: List[Marshalled] = []
+        self.pieces: List[PackedCalls] = []
         self.steps: List[bytes] = []
         self.batch_size = batch_size
         self.failures = 0
@@ -85,7 +77,7 @@ class OpenCalls:
         self.numbers = itertools.count(1)
         self.call_counts: Counter[int] = Counter()
         """of functions, by their numbers, since it was last decided who rests"""
-        self._marshalling = allocate_lock()
+        self._packing = allocate_lock()
         self._told: Set[int] = set()
         """numbers of calls that were told of in this segment while they were open"""
         self._segment = 0
@@ -103,34 +95,30 @@ class OpenCalls:
                     rows.append(marshal.dumps(call, 2))
         return rows
 
-    def marshal_ended(self) -> None:
-        """Marshal calls that have ended, unless another thread is at it."""
-        if not self._marshalling.acquire(False):
+    def pack_ended(self) -> None:
+        """Pack calls that have ended, unless another thread is at it."""
+        if not self._packing.acquire(False):
             return
         try:
             rows = self.ended[:]
             del self.ended[: len(rows)]
             if rows:
                 self.call_counts.update([row[FUNCTION] for row in rows])
-                self.pieces.append(self._marshal(rows))
+                self.pieces.append(self._pack(rows))
         finally:
-            self._marshalling.release()
+            self._packing.release()
 
-    def _marshal(self, rows: List[Call]) -> Marshalled:
+    def _pack(self, rows: List[Call]) -> PackedCalls:
         try:
-            return Marshalled(len(rows), marshal.dumps(rows, 2)[LIST_HEAD:])
+            return pack_calls(rows)
         except ValueError:  # what is kept of a value is not what it should be: the other calls are
-            found = []
-            for row in rows:
-                try:
-                    found.append(marshal.dumps(row, 2))
-                except ValueError:
-                    self.failures += 1
-            return Marshalled(len(found), b"".join(found))
+            whole = [row for row in rows if _can_be_packed(row)]
+            self.failures += len(rows) - len(whole)
+            return pack_calls(whole)
 
-    def take_pieces(self) -> List[Marshalled]:
+    def take_pieces(self) -> List[PackedCalls]:
         """Return what has ended since."""
-        self.marshal_ended()
+        self.pack_ended()
         found = self.pieces[:]
         del self.pieces[: len(found)]
         return found
@@ -157,7 +145,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
     keep, mark_object, keep_error, is_secret = keeper.keep, keeper.mark_object, keeper.keep_error, keeper.is_secret
     known = calls.functions.known
     ended, steps, pieces, batch_size = calls.ended, calls.steps, calls.pieces, calls.batch_size
-    add_ended, add_step, marshal_ended = ended.append, steps.append, calls.marshal_ended
+    add_ended, add_step, pack_ended = ended.append, steps.append, calls.pack_ended
     find_open, take_open = open_calls.get, open_calls.pop
     first_of = itertools.islice
     next_number, dumps, now = calls.numbers.__next__, marshal.dumps, time.perf_counter
@@ -249,7 +237,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             calls.failures += 1
 
     def add_piece() -> None:
-        marshal_ended()
+        pack_ended()
         if len(pieces) * PIECE >= batch_size:
             on_full()
 
@@ -385,6 +373,14 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             add_step(dumps(("E", next_number(), call[NUMBER], line or 0, changes), 2))
 
     return CallFollowing(begin, end, fail, suspend, resume, catch, reach_line)
+
+
+def _can_be_packed(row: Call) -> bool:
+    try:
+        pack_calls([row])
+    except ValueError:
+        return False
+    return True
 
 
 def is_definition(value: Any) -> bool:

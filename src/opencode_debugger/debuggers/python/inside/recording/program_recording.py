@@ -165,7 +165,7 @@ class ProgramRecording:
     def _write_now(self) -> None:
         """Write what there is. Nothing of Python's library is called, where a stop could halt whoever is at it."""
         calls, steps = self._calls.take_pieces(), self._calls.steps
-        count, passed = sum(each.call_count for each in calls), steps[:]
+        count, passed = sum(each.length for each in calls), steps[:]
         del steps[: len(passed)]
         is_open = self._calls.new_rows(self._segment)
         if not (count or passed or is_open) or self.problem is not None:
@@ -176,7 +176,7 @@ class ProgramRecording:
             self._write_names()
             self._call_count += count
             self._step_count += len(passed)
-            if self._file.write_calls(count, [each.rows for each in calls], passed, is_open, self._totals()):
+            if self._file.write_calls(calls, passed, is_open, self._totals()):
                 self._segment += 1
         except OSError as error:
             self.problem = "error: %s" % (error.strerror or error)
@@ -209,7 +209,7 @@ class ProgramRecording:
         if not self._writing.acquire(False):
             return
         try:
-            size, began = sum(len(each.rows) for each in self._calls.pieces), time.thread_time()
+            size, began = sum(each.size for each in self._calls.pieces), time.thread_time()
             self._write_now()
             self._decide_rest(size * self._cost_of_byte + time.thread_time() - began)
         finally:
@@ -234,7 +234,7 @@ class ProgramRecording:
         following.begin(RecordedFunction(0, outer.f_code, "", self._options.secrets), outer)
         seconds = _probe_cost(PROBES, following, self._options.secrets)
         (probed, *_) = calls.take_pieces()
-        self._cost_of_byte = seconds * OWN_SHARE / (len(probed.rows) / probed.call_count)
+        self._cost_of_byte = seconds * OWN_SHARE / (probed.size / probed.length)
 
     def _decide_rest(self, cost: float) -> None:
         """Let functions rest that are called so often that recording them takes most of the time."""

@@ -2,8 +2,8 @@
 
 A folder has `names.ocr`, which tells what calls refer to, and segments, of which the oldest go when there is too much.
 Each file begins with HEADER; then come chunks: length, checksum, and plain values as `marshal` writes them in its
-version 2, which every Python reads. A call is written when it ends, so that a caller is never in an older segment than
-what it called.
+version 2, which every Python reads; of calls, columns (see `call_columns`). A call is written when it ends, so that a
+caller is never in an older segment than what it called.
 
 No file stays open: the program may close or count its descriptors as it likes.
 """
@@ -18,7 +18,9 @@ import zlib
 from collections import deque
 from typing import Any, Deque, List, Tuple
 
-FORMAT_VERSION = 1
+from .call_columns import PackedCalls, marshalled_columns
+
+FORMAT_VERSION = 2
 HEADER = b"OCREC" + bytes((FORMAT_VERSION, 0, 0))
 CHUNK = struct.Struct("<II")
 COUNT = struct.Struct("<I")
@@ -57,16 +59,14 @@ class RecordingFile:
         payload = marshal.dumps((kind, content), 2)
         self._names_size += self._append(NAMES, payload, not self._names_size)
 
-    def write_calls(
-        self, count: int, calls: List[bytes], steps: List[bytes], open_calls: List[bytes], about: Any
-    ) -> bool:
-        """Append so many calls, marshalled already. Return True if the next ones begin another segment."""
-        parts = [b"(", COUNT.pack(4)]
-        for size, rows in ((count, calls), (len(steps), steps), (len(open_calls), open_calls)):
-            parts += (b"[", COUNT.pack(size), *rows)
+    def write_calls(self, calls: List[PackedCalls], steps: List[bytes], open_calls: List[bytes], about: Any) -> bool:
+        """Append what is packed and marshalled already. Return True if the next ones begin another segment."""
+        parts = [b"(", COUNT.pack(4), *marshalled_columns(calls)]
+        for rows in (steps, open_calls):
+            parts += (b"[", COUNT.pack(len(rows)), *rows)
         parts.append(marshal.dumps(about, 2))
         self._size += self._append(SEGMENT % self._number, b"".join(parts), not self._size)
-        self._calls += count
+        self._calls += sum(piece.length for piece in calls)
         self._steps += len(steps)
         if self._size < self._segment_size:
             return False
