@@ -8,6 +8,7 @@ import os
 import struct
 import subprocess
 import zlib
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,11 +120,13 @@ def read_recording(folder: Path) -> ReadRecording:
     return ReadRecording(header, end, names, lanes, [*calls.values(), *left], steps)
 
 
-def _rows(columns: tuple[bytes, ...]) -> list[list[Any]]:
+def _rows(columns: tuple[Any, ...]) -> list[list[Any]]:
     """Return calls that were written column by column."""
     count = len(columns[0]) // 8
-    found = [struct.unpack(f"<{count}{code}", column) if code else marshal.loads(column)
-             for code, column in zip(COLUMN_CODES, columns, strict=True)]
+    found = [
+        struct.unpack(f"<{count}{code}", column) if code else list(chain.from_iterable(map(marshal.loads, column)))
+        for code, column in zip(COLUMN_CODES, columns, strict=True)
+    ]
     return [list(row) for row in zip(*found, strict=True)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import marshal
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from typing import Any, cast
 
 import pytest
 
+from opencode_debugger.debuggers.python.inside.recording.call_columns import marshalled_columns, pack_columns
+from opencode_debugger.debuggers.python.inside.recording.open_calls import OpenCalls
 from opencode_debugger.session.recording.call_columns import CallColumns
 from opencode_debugger.session.recording.call_selection import ORDERS, matching_positions, sorted_positions
 from opencode_debugger.session.recording.comparison.recording_difference import RunComparison
@@ -120,6 +123,27 @@ def values_of(calls: RecordedCalls, position: int) -> dict[str, Any]:
     facts = {"result": None if call.how == RAISED else call.value, "duration_ms": call.duration_ms,
              "error": error_text(call.value) if call.how == RAISED else None, "call": call.number}
     return {**facts, **dict(call.named_arguments)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_calls_that_were_written_column_by_column_are_read_as_they_were(seed: int) -> None:
+    rows = MadeUpRecording(seed).ended
+    pieces = [pack_columns(list(zip(*rows[first : first + CHUNK_CALLS], strict=True)))
+              for first in range(0, len(rows), CHUNK_CALLS)]
+    written = marshal.loads(b"".join(marshalled_columns(pieces)))
+    assert repr(CallColumns.of_written(written).rows()) == repr(list(map(tuple, rows)))
+    for place in range(len(written)):
+        shorter = tuple(column[:-1] if at == place else column for at, column in enumerate(written))
+        with pytest.raises(ValueError, match=r"equally long|multiple"):
+            CallColumns.of_written(shorter)
+
+
+def test_a_value_that_cannot_be_written_loses_only_its_call() -> None:
+    calls = OpenCalls(cast(Any, None), cast(Any, None), 1)
+    for row, value in zip(MadeUpRecording(1).ended, (1, object(), 2), strict=False):
+        calls.ended += [*row[:10], value, None]
+    (piece,) = calls.take_pieces()
+    assert (piece.length, calls.failures) == (2, 1)
 
 
 @pytest.mark.parametrize("condition", [

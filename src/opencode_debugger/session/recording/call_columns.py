@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-import marshal
 import struct
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .packed_column import VERSION, unpack
+from .packed_column import Pieces, pack, unpack_pieces
 
 TYPECODES = ("q", "i", "q", "i", "i", "d", "", "q", "d", "b", "", "")
-"""of the columns; empty: values, marshalled as a list"""
+"""of the columns; empty: values, marshalled some hundred at a time"""
 SIZE = struct.Struct("<I")
 
 
@@ -27,37 +26,33 @@ class CallColumns(NamedTuple):
     offsets: array[int]
     lane_ids: array[int]
     starts: array[float]
-    arguments: bytes
+    arguments: Pieces
     lasts: array[int]
     ends: array[float]
     hows: array[int]
-    values: bytes
-    extras: bytes
+    values: Pieces
+    extras: Pieces
 
     @classmethod
     def of_rows(cls, rows: Sequence[Sequence[Any]]) -> CallColumns:
         """Make columns of calls: of all of them, or raise what says that one is not what a call is."""
         columns = list(zip(*rows, strict=True)) or [()] * len(TYPECODES)
         return cls._make(
-            array(code, column) if code else marshal.dumps(list(column), VERSION)
-            for code, column in zip(TYPECODES, columns, strict=True)
-        )
+            array(code, column) if code else (pack(column),) for code, column in zip(TYPECODES, columns, strict=True))
 
     @classmethod
-    def of_packed(cls, columns: Iterable[bytes]) -> CallColumns:
+    def of_written(cls, columns: Iterable[Any]) -> CallColumns:
         """Take columns as they were written; raise ValueError if they are not of the same calls."""
         found: list[Any] = [
             _numbers(code, column) if code else column for code, column in zip(TYPECODES, columns, strict=True)]
-        length = len(found[0])
-        head = b"[" + SIZE.pack(length)
-        for code, column in zip(TYPECODES, found, strict=True):
-            if len(column) != length if code else not column.startswith(head):
-                raise ValueError("columns of calls are not equally long")
+        lengths = {len(column) if code else _length(column) for code, column in zip(TYPECODES, found, strict=True)}
+        if len(lengths) > 1:
+            raise ValueError("columns of calls are not equally long")
         return cls._make(found)
 
     def rows(self) -> list[tuple[Any, ...]]:
         columns: list[Any] = list(self)
-        found = (column if code else unpack(column) for code, column in zip(TYPECODES, columns, strict=True))
+        found = (column if code else unpack_pieces(column) for code, column in zip(TYPECODES, columns, strict=True))
         return list(zip(*found, strict=True))
 
 
@@ -67,3 +62,8 @@ def _numbers(code: str, column: bytes) -> array[Any]:
     if sys.byteorder == "big":
         found.byteswap()
     return found
+
+
+def _length(pieces: Pieces) -> int:
+    """Return how many values there are: marshal writes the length of a list after its kind."""
+    return sum(SIZE.unpack_from(piece, 1)[0] for piece in pieces)

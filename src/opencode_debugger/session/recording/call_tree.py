@@ -46,10 +46,9 @@ class SparsePositions(dict[int, int]):
 class DensePositions:
     def __init__(self, numbers: array[int], lowest: int, highest: int) -> None:
         self._lowest = lowest
-        places = [NOWHERE] * (highest - lowest + 1)
+        self._places = places = array("i", [NOWHERE]) * (highest - lowest + 1)
         for position, number in enumerate(numbers):
             places[number - lowest] = position
-        self._places = array("i", places)
 
     def get(self, number: int, /) -> int | None:
         index = number - self._lowest

@@ -5,32 +5,38 @@ from __future__ import annotations
 import marshal
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
-CHUNKS_KEPT = 32
-"""chunks that stay unpacked: the last ones that were asked for"""
-VERSION = 2
-"""of marshal's format: later ones look for the same objects, which takes longer than it saves"""
+CHUNKS_KEPT = 4
+"""chunks that stay unpacked, the last ones that were asked for: so few that the processor has them at hand"""
+VERSION = 3
+"""of marshal's format: what comes again is written once"""
+
+Pieces: TypeAlias = tuple[bytes, ...]
+"""lists that were marshalled one by one, and are one together"""
 
 
 @dataclass(eq=False)
 class PackedColumn:
     """One value for each call, chunk by chunk."""
 
-    _packed: list[bytes] = field(default_factory=list)
+    _packed: list[bytes | Pieces] = field(default_factory=list)
     _unpacked: OrderedDict[int, Any] = field(default_factory=OrderedDict)
 
     def add(self, content: Any) -> None:
-        self._packed.append(marshal.dumps(content, VERSION))
+        self._packed.append(pack(content))
 
-    def add_packed(self, content: bytes) -> None:
-        self._packed.append(content)
+    def add_packed(self, pieces: Pieces) -> None:
+        self._packed.append(pieces)
 
     def at(self, chunk: int) -> Any:
         """Return the content of a chunk."""
         found = self._unpacked.get(chunk)
         if found is None:
-            found = self._unpacked[chunk] = unpack(self._packed[chunk])
+            packed = self._packed[chunk]
+            found = marshal.loads(packed) if isinstance(packed, bytes) else unpack_pieces(packed)
+            self._unpacked[chunk] = found
             if len(self._unpacked) > CHUNKS_KEPT:
                 self._unpacked.popitem(last=False)
         else:
@@ -39,7 +45,8 @@ class PackedColumn:
 
     def may_have(self, chunk: int, needle: bytes) -> bool:
         """Tell whether the bytes of something are in a chunk at all."""
-        return needle in self._packed[chunk]
+        packed = self._packed[chunk]
+        return needle in packed if isinstance(packed, bytes) else any(needle in piece for piece in packed)
 
     def drop_last(self) -> None:
         self._unpacked.pop(len(self._packed) - 1, None)
@@ -50,13 +57,17 @@ class PackedColumn:
         self._unpacked.clear()
 
 
-def unpack(packed: bytes) -> Any:
-    return marshal.loads(packed)
+def pack(content: Any) -> bytes:
+    return marshal.dumps(content, VERSION)
+
+
+def unpack_pieces(pieces: Pieces) -> list[Any]:
+    return list(chain.from_iterable(map(marshal.loads, pieces)))
 
 
 def packed_bytes(value: Any) -> bytes:
     """Return bytes that are in every chunk that has the value somewhere: empty if it has several spellings."""
-    if value == 0 and isinstance(value, float):
+    if isinstance(value, tuple) or (value == 0 and isinstance(value, float)):
         return b""  # 0.0 and -0.0 are the same
-    data = marshal.dumps(value, VERSION)
-    return data[1:] if isinstance(value, str) else b"" if isinstance(value, tuple) else data
+    data = pack(value)
+    return data[1:] or data  # the kind comes first, which says as well whether the value comes again

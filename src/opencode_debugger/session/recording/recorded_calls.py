@@ -18,7 +18,7 @@ from .call_columns import TYPECODES, CallColumns
 from .call_tree import CallTree, Positions, find_positions
 from .files.exported_file import ExportedRecording, read_sources
 from .files.recording_file import MALFORMED, Chunk, ChunkPlace, Damaged, RecordingFolder
-from .packed_column import PackedColumn, unpack
+from .packed_column import PackedColumn, unpack_pieces
 from .recorded_values import Recorded, error_text, pairs_of, value_text
 
 RUNS, RETURNED, RAISED, UNSEEN = range(4)
@@ -226,7 +226,7 @@ class RecordedCalls:
 
     def _add_calls(self, added: CallColumns) -> None:
         """Add a chunk of calls to the columns."""
-        found = {place: extra for place, extra in enumerate(unpack(added.extras)) if extra}
+        found = {place: extra for place, extra in enumerate(unpack_pieces(added.extras)) if extra}
         before = len(self.numbers)
         self.waited.update((before + place, extra["waits"][1]) for place, extra in found.items() if "waits" in extra)
         self.catching += (before + place for place, extra in found.items() if "caught" in extra)

@@ -15,7 +15,7 @@ from .call_rows import call_row
 from .call_tree import NOWHERE
 from .packed_column import packed_bytes
 from .recorded_calls import LAST_LINE, LINE, RAISED, RECEIVERS, RETURNED, ChunkRange, RecordedCalls
-from .recorded_values import MOST_CHARACTERS, OBJECT, Recorded, holds_value, pairs_of, same_value, value_text
+from .recorded_values import MOST_CHARACTERS, OBJECT, Recorded, holds_value, pairs_of, value_text
 
 GIVEN, RETURNED_BY, SET, LOCAL = "given to", "returned by", "set in", "local of"
 NEVER_SEEN = object()
@@ -241,7 +241,7 @@ def _changes_of_attribute(calls: RecordedCalls, owner: str, attribute: str) -> I
     for seen in found:
         name, value = seen[3], seen[4]
         was = last.get(name, NEVER_SEEN)
-        if was is NEVER_SEEN or seen[1] == SET or not same_value(was, value):
+        if type(was) is not type(value) or was != value or seen[1] == SET:
             yield (*seen[:6], was)
         last[name] = value
 
@@ -256,8 +256,8 @@ def _with_attribute(calls: RecordedCalls, owner: str, attribute: str) -> Iterato
             for position, place, value in _arguments_like(calls, span, NEVER_SEEN):
                 asked = named[functions[position]]
                 if place < len(asked) and asked[place]:
+                    number = numbers[position]
                     for name, part in _attributes(value, attribute):
-                        number = numbers[position]
                         yield number, GIVEN, number, name, part, None, NEVER_SEEN
         if calls.extras.may_have(span.chunk, needle):
             for _, seen in _locals_where_raised(calls, span):
@@ -275,8 +275,7 @@ def _attributes(value: Recorded, attribute: str) -> list[tuple[ObjectAttribute, 
         return []
     if value[0] == OBJECT and len(value) > 3:
         fields = value[3]
-        names = fields[::2]
-        if attribute not in names:
+        if attribute not in fields or attribute not in (names := fields[::2]):
             return []
         return [((value[1], value[2], attribute), fields[2 * names.index(attribute) + 1])]
     inner = value[2]

@@ -84,7 +84,9 @@ class RunSide:
     @cached_property
     def keys_in_turn(self) -> array[int]:
         """The keys of all calls."""
-        return array("i", [self.keys.get(id, NOWHERE) for id in self.calls.function_ids])
+        ids = self.calls.function_ids
+        known = {id: self.keys.get(id, NOWHERE) for id in set(ids)}
+        return array("i", list(map(known.__getitem__, ids)))
 
     def key_at(self, position: int) -> int:
         return self.keys.get(self.calls.function_ids[position], NOWHERE)

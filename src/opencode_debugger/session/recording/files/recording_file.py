@@ -96,7 +96,7 @@ class RecordingFolder:
         if not isinstance(found, tuple) or len(found) != 4:
             raise Damaged(f"{place.file} has something else than calls at {place.offset}")
         try:
-            columns = CallColumns.of_packed(found[0])
+            columns = CallColumns.of_written(found[0])
         except MALFORMED as error:
             raise Damaged(f"{place.file} has something else than calls at {place.offset}: {error}") from None
         return Chunk(columns, *found[1:])

@@ -9,8 +9,8 @@ from typing import Any, List, NamedTuple, Sequence, Tuple
 
 NUMBER_CODES = ("q", "i", "q", "i", "i", "d", "", "q", "d", "b", "", "")
 """How each item of a call is packed; empty: as a value."""
-LIST_HEAD = 5
-"""bytes of a marshalled list before its items"""
+VALUES_VERSION = 3
+"""of marshal's format: names that come again are written once in a piece, which saves time and room"""
 SIZE = struct.Struct("<I")
 
 
@@ -25,23 +25,26 @@ class PackedCalls(NamedTuple):
         return sum(map(len, self.columns))
 
 
-def pack_calls(rows: Sequence[List[Any]]) -> PackedCalls:
-    """Raise ValueError if what was kept of a value is not what can be marshalled."""
-    length = len(rows)
-    columns = list(zip(*rows)) or [()] * len(NUMBER_CODES)
+def pack_columns(columns: Sequence[Any]) -> PackedCalls:
+    """Pack calls; raise ValueError if what was kept of a value is not what can be marshalled.
+
+    It is quick if nobody else refers to the values, for marshal looks whether others come again."""
+    length = len(columns[0])
     return PackedCalls(length, tuple([
-        struct.pack("<%d%s" % (length, code), *column) if code else marshal.dumps(column, 2)[LIST_HEAD:]
+        struct.pack("<%d%s" % (length, code), *column) if code else marshal.dumps(column, VALUES_VERSION)
         for code, column in zip(NUMBER_CODES, columns)
     ]))  # fmt: skip
 
 
 def marshalled_columns(pieces: Sequence[PackedCalls]) -> List[bytes]:
-    """Return the columns of all calls as `marshal` writes a tuple of bytes; values are a marshalled list in these."""
-    head = b"[" + SIZE.pack(sum(piece.length for piece in pieces))
+    """Return the columns of all calls as `marshal` writes a tuple of bytes; of values, a tuple of marshalled tuples."""
     parts = [b"(", SIZE.pack(len(NUMBER_CODES))]
     for place, code in enumerate(NUMBER_CODES):
         column = [piece.columns[place] for piece in pieces]
-        if not code:
-            column.insert(0, head)
-        parts += (b"s", SIZE.pack(sum(map(len, column))), *column)
+        if code:
+            parts += (b"s", SIZE.pack(sum(map(len, column))), *column)
+            continue
+        parts += (b"(", SIZE.pack(len(column)))
+        for values in column:
+            parts += (b"s", SIZE.pack(len(values)), values)
     return parts

@@ -14,17 +14,18 @@ import time
 from _thread import allocate_lock
 from inspect import CO_COROUTINE
 from types import FrameType, FunctionType, ModuleType
-from typing import Any, Callable, Counter, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Counter, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..frames import ASKED_FILES, RESUMABLE, outward_frames
 from ..values import raw
-from .call_columns import PackedCalls, pack_calls
+from .call_columns import PackedCalls, pack_columns
 from .kept_values import LARGEST_INT, LEAST_INT, MASKED, NOTHING, ValueKeeper
 from .line_changes import LINES_PER_CALL
 from .recorded_functions import Lanes, RecordedFunction, RecordedFunctions
 
 NUMBER, FUNCTION, PARENT, OFFSET, LANE, START, ARGUMENTS, END_NUMBER, END, HOW, VALUE, EXTRA = range(12)
 """The places in the list of a call."""
+ITEMS = 12
 OPEN, RETURNED, RAISED, UNSEEN = range(4)
 """How a call has ended."""
 CLOSED = ("<closed>",)
@@ -37,6 +38,7 @@ LOCALS_PER_PLACE = 100
 MOST_SUSPENDED = 200_000
 PIECE = 256
 """calls that are packed at once: fewer than make Python look for garbage"""
+FULL_PIECE = PIECE * ITEMS
 
 Call = List[Any]
 
@@ -68,7 +70,8 @@ class OpenCalls:
         """by the id of the frame, calls that ran already when recording began: some may have ended meanwhile"""
         self.suspended: Dict[int, Call] = {}
         """by the id of the frame"""
-        self.ended: List[Call] = []
+        self.ended: List[Any] = []
+        """the items of calls that have ended, one call after the other: fewer lists for the garbage collector"""
         self.pieces: List[PackedCalls] = []
         self.steps: List[bytes] = []
         self.batch_size = batch_size
@@ -100,21 +103,24 @@ class OpenCalls:
         if not self._packing.acquire(False):
             return
         try:
-            rows = self.ended[:]
-            del self.ended[: len(rows)]
-            if rows:
-                self.call_counts.update([row[FUNCTION] for row in rows])
-                self.pieces.append(self._pack(rows))
+            items = self.ended[:]
+            del self.ended[: len(items)]
+            if items:
+                columns = [items[place::ITEMS] for place in range(ITEMS)]
+                del items
+                self.call_counts.update(columns[FUNCTION])
+                self.pieces.append(self._pack(columns))
         finally:
             self._packing.release()
 
-    def _pack(self, rows: List[Call]) -> PackedCalls:
+    def _pack(self, columns: Sequence[Sequence[Any]]) -> PackedCalls:
         try:
-            return pack_calls(rows)
+            return pack_columns(columns)
         except ValueError:  # what is kept of a value is not what it should be: the other calls are
+            rows = list(zip(*columns))
             whole = [row for row in rows if _can_be_packed(row)]
             self.failures += len(rows) - len(whole)
-            return pack_calls(whole)
+            return pack_columns(list(zip(*whole)) or [()] * len(columns))
 
     def take_pieces(self) -> List[PackedCalls]:
         """Return what has ended since."""
@@ -132,7 +138,7 @@ class OpenCalls:
                 if call[FUNCTION] in numbers and calls.pop(key, None) is call:
                     call[END_NUMBER:HOW] = [next(self.numbers), time.perf_counter()]
                     call[HOW] = UNSEEN
-                    self.ended.append(call)
+                    self.ended += call
 
     def follow(self, on_full: Callable[[], None]) -> CallFollowing:
         """Return what is to be told; `on_full` is called when there is enough to be written."""
@@ -145,7 +151,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
     keep, mark_object, keep_error, is_secret = keeper.keep, keeper.mark_object, keeper.keep_error, keeper.is_secret
     known = calls.functions.known
     ended, steps, pieces, batch_size = calls.ended, calls.steps, calls.pieces, calls.batch_size
-    add_ended, add_step, pack_ended = ended.append, steps.append, calls.pack_ended
+    add_ended, add_step, pack_ended = ended.extend, steps.append, calls.pack_ended
     find_open, take_open = open_calls.get, open_calls.pop
     first_of = itertools.islice
     next_number, dumps, now = calls.numbers.__next__, marshal.dumps, time.perf_counter
@@ -231,7 +237,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             call[10] = value if value is None or value is True or value is False else keep(value)
             call[9] = 1
             add_ended(call)
-            if len(ended) >= PIECE:
+            if len(ended) >= FULL_PIECE:
                 add_piece()
         except Exception:
             calls.failures += 1
@@ -271,7 +277,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
         call[VALUE] = value
         call[HOW] = how
         add_ended(call)
-        if len(ended) >= PIECE:
+        if len(ended) >= FULL_PIECE:
             add_piece()
 
     def keep_locals(frame: Any) -> List[Any]:
@@ -375,9 +381,9 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
     return CallFollowing(begin, end, fail, suspend, resume, catch, reach_line)
 
 
-def _can_be_packed(row: Call) -> bool:
+def _can_be_packed(row: Sequence[Any]) -> bool:
     try:
-        pack_calls([row])
+        pack_columns(list(zip(row)))
     except ValueError:
         return False
     return True
