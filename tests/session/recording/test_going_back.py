@@ -28,7 +28,7 @@ SHOP = """
             amount += price_of(item)  # @add
         return amount
 
-    print("shopping", flush=True)
+    print("shopping\\n", end="", flush=True)  # in one piece
     items = [Item("pen", 1.5), Item("ink", 3.0)]
     total(items)  # @call
     items.append(Item("gift", 0))
