@@ -169,6 +169,49 @@ def test_the_tasks_of_a_running_program(session: Session, program: Write) -> Non
     assert (main["waits_for"], spots(main["awaiting"], path)) == ("sleep(3600)", [("main", line_of(path, "stay"))])
 
 
+def test_tasks_are_registered_as_they_are_without_a_debugger(debugged: Session, program: Write) -> None:
+    path = program(
+        """
+        import asyncio
+        import gc
+        import weakref
+
+        register = getattr(asyncio.tasks, "_scheduled_tasks", None)
+        if register is None:
+            register = asyncio.tasks._all_tasks
+
+
+        async def work():
+            await asyncio.sleep(0)
+
+
+        async def main():
+            kept = [asyncio.ensure_future(work()) for _ in range(100)]  # @made
+            assert [weakref.getweakrefcount(task) for task in kept] == [1] * 100
+            assert asyncio.all_tasks() == {*kept, asyncio.current_task()}
+            here = 1  # @stop
+            under_way = iter(register)
+            next(under_way)
+            await asyncio.wait(kept)
+            kept.clear()
+            gc.collect()  # what goes now is taken from the register when the iteration is over
+            under_way.close()
+            last = asyncio.ensure_future(work())
+            assert set(register) == {last, asyncio.current_task()} and len(register.data) == 2
+            await last
+
+
+        asyncio.run(main())
+        """
+    )
+    debugged.break_at(path, "stop")
+    debugged.launch(path)
+    tasks = [row for row in debugged.get("/tasks", limit=1000)["tasks"] if row["coroutine"] == "work"]
+    assert [row["created"]["line"] for row in tasks] == [line_of(path, "made")] * 100
+    assert [row["id"] for row in tasks] == sorted(row["id"] for row in tasks)
+    assert debugged.resume()["exit_code"] == 0, debugged.output("stderr")
+
+
 def test_looking_at_a_failed_task_does_not_count_as_handling_it(newest: Session, program: Write) -> None:
     path = program(PROGRAM.replace("    failed.exception()\n", ""))
     newest.break_at(path, "stop")

@@ -14,6 +14,7 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
+from ..code_lines import line_ranges, lines_by_unit
 from ..python_versions import VERSION
 from . import code_tables
 
@@ -137,7 +138,7 @@ def begins_after_error(frame: Any, line: int) -> bool:
 
 def lines_of(code: CodeType) -> Set[int]:
     """Return the lines that code has instructions of."""
-    return {line for _, _, line in code_tables.line_ranges(code) if line is not None}
+    return {line for _, _, line in line_ranges(code) if line is not None}
 
 
 def find_beginnings(code: CodeType) -> FrozenSet[int]:
@@ -148,7 +149,7 @@ def find_beginnings(code: CodeType) -> FrozenSet[int]:
         return frozenset(range(0, len(code.co_code), 2))
     targets = (each.target.at for each in listing if each.target is not None and _leads_back(each, each.target))
     returns = (each.at for before, each in zip(listing, listing[1:]) if before.op == _CALL_FINALLY)
-    return frozenset((*(start for start, _, _ in code_tables.line_ranges(code)), *targets, *returns))
+    return frozenset((*(start for start, _, _ in line_ranges(code)), *targets, *returns))
 
 
 def _leads_back(jump: Instruction, target: Instruction) -> bool:
@@ -160,7 +161,7 @@ def _leads_back(jump: Instruction, target: Instruction) -> bool:
 
 def _decode(code: CodeType) -> Tuple[List[Instruction], Dict[int, Instruction]]:
     data = code.co_code
-    lines = code_tables.lines_by_unit(code)
+    lines = lines_by_unit(code)
     places = list(code.co_positions()) if HAS_TABLES else None
     listing: List[Instruction] = []
     at_offset: Dict[int, Instruction] = {}

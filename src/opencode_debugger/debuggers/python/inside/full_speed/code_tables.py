@@ -6,35 +6,16 @@ CPython's sources describe them. Offsets are in units of two bytes for 3.11, in 
 
 from __future__ import annotations
 
-import dis
-from types import CodeType
 from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
 from ..python_versions import VERSION
 
 LINES_FIELD = "co_linetable" if VERSION >= (3, 10) else "co_lnotab"
-LineRange = Tuple[int, int, Optional[int]]
 ExceptionRow = Tuple[int, int, int, int, int]
 """Start, end, target, depth of the stack, and whether the place of the exception is kept."""
 _LONGEST_ENTRY = 8
 _NO_PLACE, _NO_COLUMNS, _LONG = 15, 13, 14
 """Kinds of entries in the table of positions."""
-
-
-def line_ranges(code: CodeType) -> List[LineRange]:
-    """Return from which byte to which the code is of which line; None is of none."""
-    if VERSION >= (3, 10):
-        return list(code.co_lines())
-    starts = [*dis.findlinestarts(code), (len(code.co_code), None)]
-    return [(start, end, line) for (start, line), (end, _) in zip(starts, starts[1:])]
-
-
-def lines_by_unit(code: CodeType) -> List[Optional[int]]:
-    """Return the line of each two bytes of the code."""
-    lines: List[Optional[int]] = [None] * (len(code.co_code) // 2)
-    for start, end, line in line_ranges(code):
-        lines[start // 2 : end // 2] = [line] * ((end - start) // 2)
-    return lines
 
 
 def write_lines(first: int, runs: Iterable[Tuple[int, Optional[int]]], end: int) -> bytes:

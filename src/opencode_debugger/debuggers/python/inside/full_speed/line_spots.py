@@ -8,10 +8,10 @@ from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from ..breakpoints import function_breakpoints, hit_decisions
+from ..code_lines import line_ranges
 from ..frames import is_debugger_file, is_left_out, is_program_code
 from ..pydevd_patches import pydevd_parts
 from ..rpc.event_sending import send_event
-from .code_tables import line_ranges
 from .condition_functions import Test, make_test
 
 _HIT = re.compile(r"__import__\('_ocdb'\)\.hit\((\d+)\)$")

@@ -11,7 +11,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..breakpoints.function_names import LOCALS
-from ..full_speed.code_tables import line_ranges
+from ..code_lines import line_ranges
 from ..original_code import original_of, read_code
 from ..python_versions import stored_qualname
 from ..threads.asyncio_tasks import _task_name as task_name

@@ -1,7 +1,7 @@
 """Lists the program's asyncio tasks: what they do, what they wait for, where they were made.
 
-Nothing here imports asyncio: a program that does not use it is left alone. In one that does, the set in which asyncio
-registers its tasks is told to note where each was made.
+Nothing here imports asyncio: a program that does not use it is left alone. In one that does, asyncio keeps its tasks in
+a set of weak references, and each reference becomes the note of where its task was made.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import sys
 import threading
 import weakref
 from importlib.machinery import ModuleSpec
+from itertools import chain
 from traceback import FrameSummary
-from types import FrameType, MethodDescriptorType
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+from types import CodeType, FrameType, FunctionType, MethodDescriptorType
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+from ..code_lines import lines_by_unit
 from ..frames import is_debugger_file, module_name, outward_frames
 from ..pydevd_patches import pydevd_parts
 from ..python_versions import TASK_REGISTERS, TASKS_ARE_IN_C
@@ -35,38 +37,53 @@ TEXT_LIMIT = 200
 MOST_TRIES = 100
 
 
-Place = Tuple[str, int, str]
-"""path, line and function"""
+class TaskNote(weakref.ref):  # type: ignore[type-arg]
+    """A task that we know: its number, and the instruction that made it if we saw that."""
 
-
-class KnownTask(weakref.ref):  # type: ignore[type-arg]
-    """A task that we know: its number, and where it was made if we saw that."""
-
-    __slots__ = ("key", "number", "place")
-    key: int
+    __slots__ = ("code", "number", "offset")
+    code: Optional[CodeType]
     number: int
-    place: Optional[Place]
+    offset: int
+
+
+class AsyncioFiles(Dict[str, bool]):
+    """Tells by the name of a file whether it is one of asyncio's."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name.startswith(self._folder)
+        return found
 
 
 _numbers = itertools.count(1)
-_known_tasks: Dict[int, KnownTask] = {}
-_asyncio_modules: Dict[int, Dict[str, Any]] = {}
-"""The variables of asyncio's modules, as they are met, by their ids."""
+_notes: Dict[int, TaskNote] = {}
+"""Notes that were found in the registers when tasks were last asked for, by the ids of their tasks."""
+_late_notes: Dict[int, TaskNote] = {}
+"""Those of tasks whose making we did not see."""
 
 
-def _add_task(task: Any, place: Optional[Place]) -> None:
-    known = KnownTask(task, _forget_task)
-    known.key, known.number, known.place = id(task), next(_numbers), place
-    _known_tasks[id(task)] = known
+def _note_late(task: Any) -> TaskNote:
+    note = _late_notes[id(task)] = TaskNote(task, functools.partial(_late_notes.pop, id(task)))
+    note.number, note.code = next(_numbers), None
+    return note
 
 
-def _forget_task(known: KnownTask) -> None:
-    _known_tasks.pop(known.key, None)
+def _find_note(task: Any) -> Optional[TaskNote]:
+    for notes in _notes, _late_notes:
+        note = notes.get(id(task))
+        if note is not None and note() is task:
+            return note
+    return None
+
+
+def _note_of(task: Any) -> TaskNote:
+    return _find_note(task) or _note_late(task)
 
 
 def install() -> None:
-    noting = (_note_task, _is_asyncio_module, _is_asyncio, _add_task, _forget_task)
-    pydevd_parts.hide_functions(AsyncioFinder.find_spec, _execute_and_watch, *noting)
+    pydevd_parts.hide_functions(AsyncioFinder.find_spec, AsyncioFiles.__missing__, _execute_and_watch)
     if TASKS_MODULE in sys.modules:
         _watch_registers(sys.modules[TASKS_MODULE])
     else:
@@ -96,36 +113,40 @@ def _execute_and_watch(loader: Any, module: Any) -> None:
 def _watch_registers(module: Any) -> None:
     for name in TASK_REGISTERS:
         register = getattr(module, name, None)
-        original = getattr(register, "add", None)
-        if register is None or original is None or "add" in vars(register):
-            continue
-
-        def add(task: Any, original: Any = original) -> None:
-            original(task)
-            _note_task(task)
-
-        pydevd_parts.hide_functions(add)
-        register.add = add
+        if type(register) is weakref.WeakSet and "add" not in vars(register):
+            vars(register)["add"] = _noting_add(register, vars(module))
 
 
-def _note_task(task: Any) -> None:
-    """Note a task with the place of the innermost frame that is neither ours nor asyncio's.
+def _noting_add(register: Any, tasks: Dict[str, Any]) -> Callable[[Any], None]:
+    """Return what takes the place of `register.add`: it does the same, but for the class of the reference.
 
-    Programs make hundreds of thousands of tasks a second: this takes about a third of what making one takes."""
-    known = _known_tasks.get(id(task))
-    if known is not None and known() is task:
-        return
-    frame: Any = sys._getframe(2)
-    while frame is not None and (id(frame.f_globals) in _asyncio_modules or _is_asyncio_module(frame.f_globals)):
-        frame = frame.f_back
-    _add_task(task, frame and (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+    Programs make hundreds of thousands of tasks a second: so a task has no reference but that of the set, and is noted
+    with an instruction, whose line is found later: of the innermost frame that is neither ours nor asyncio's. Most of
+    asyncio's frames are known by their variables: what is asked for code, or for an id, is told to audit hooks."""
+    own = (each for each in tasks.values() if type(each) is FunctionType and each.__globals__ is tasks)
+    is_asyncio = AsyncioFiles(os.path.dirname(next(own).__code__.co_filename) + os.sep)
+    event_loops = getattr(sys.modules.get("asyncio.base_events"), "__dict__", tasks)
+    references, remove, getframe = register.data, register._remove, sys._getframe
+    removed_meanwhile = getattr(register, "_pending_removals", ())
 
+    def add(task: Any) -> None:
+        if removed_meanwhile:
+            register._commit_removals()
+        note = TaskNote(task, remove)
+        note.number, note.code = next(_numbers), None
+        frame: Any = getframe(1)
+        while frame is not None:
+            variables = frame.f_globals
+            if variables is not tasks and variables is not event_loops:
+                code = frame.f_code
+                if not is_asyncio[code.co_filename]:
+                    note.code, note.offset = code, frame.f_lasti
+                    break
+            frame = frame.f_back
+        references.add(note)
 
-def _is_asyncio_module(variables: Dict[str, Any]) -> bool:
-    is_it = _is_asyncio(dict.get(variables, "__name__"))
-    if is_it:
-        _asyncio_modules[id(variables)] = variables
-    return is_it
+    pydevd_parts.hide_functions(add)
+    return add
 
 
 def _is_asyncio(module: Any) -> bool:
@@ -143,7 +164,7 @@ def pending_tasks() -> Iterator[Tuple[Any, int, str, List[FrameType]]]:
         if not _is_done(task) and not _is_current(task):
             frames = _awaiting_frames(raw.read_attribute(task, "_coro"))
             if frames:
-                yield task, _known_tasks[id(task)].number, _task_name(task), frames
+                yield task, _note_of(task).number, _task_name(task), frames
 
 
 def _program_tasks() -> List[Any]:
@@ -154,28 +175,27 @@ def _program_tasks() -> List[Any]:
     # Those of our own threads are of evaluations that await something.
     threads = ((task, _thread_of(task)) for task in _find_all(asyncio, module))
     found = [task for task, thread in threads if not raw.read_attribute(thread, "is_pydev_daemon_thread")]
-    for task in found:
-        if id(task) not in _known_tasks:
-            _add_task(task, None)
-    return sorted(found, key=lambda task: (_is_done(task), _known_tasks[id(task)].number))
+    return sorted(found, key=lambda task: (_is_done(task), _note_of(task).number))
 
 
 def _find_all(asyncio: Any, module: Any) -> List[Any]:
-    found = [made() for made in list(_known_tasks.values())]
-    for name in (*TASK_REGISTERS, "_eager_tasks"):
-        found += _copied_tasks(getattr(module, name, ()))
-    tasks = {id(task): task for task in found if task is not None}
+    global _notes
+    registers = [getattr(module, name, ()) for name in (*TASK_REGISTERS, "_eager_tasks")]
+    known = [note() for note in list(_late_notes.values())]
+    tasks = {id(task): task for task in chain(known, *map(_copied, registers)) if task is not None}
+    references = [_copied(getattr(register, "data", ())) for register in registers]
+    _notes = {id(note()): note for note in chain(*references) if type(note) is TaskNote}
     if TASKS_ARE_IN_C:
         for loop in {id(loop): loop for loop in map(_loop_of, tasks.values()) if loop is not None}.values():
             tasks.update((id(task), task) for task in asyncio.all_tasks(loop))
     return list(tasks.values())
 
 
-def _copied_tasks(tasks: Any) -> List[Any]:
-    """Copy a register, which the program's threads go on changing."""
+def _copied(register: Any) -> List[Any]:
+    """Copy what the program's threads go on changing."""
     for _ in range(MOST_TRIES):
         try:
-            return list(tasks)
+            return list(register)
         except RuntimeError:
             continue
     return []
@@ -207,15 +227,15 @@ def _thread_running(loop: object) -> Optional[int]:
 
 
 def _task_row(task: Any) -> TaskRow:
-    made = _known_tasks[id(task)]
+    note = _note_of(task)
     thread = _thread_of(task)
     is_current = _is_current(task)
     coroutine = raw.read_attribute(task, "_coro")
-    row: TaskRow = {"id": made.number, "name": _task_name(task), "state": _shown_state(task, is_current)}
+    row: TaskRow = {"id": note.number, "name": _task_name(task), "state": _shown_state(task, is_current)}
     row["coroutine"] = _bounded_text(raw.read_attribute(coroutine, "__qualname__", raw.type_name(coroutine)))
     row["awaiting"] = [frame_place(frame) for frame in _current_frames(task, coroutine, thread)]
     row["waits_for"] = None if _is_done(task) or is_current else waits_for(task)
-    row["created"] = _creation_place(task, made.place)
+    row["created"] = _creation_place(task, note)
     row["thread_id"], row["is_current"] = _dap_id(thread), is_current
     return row
 
@@ -274,7 +294,7 @@ def _frame_and_awaited(awaited: Any) -> Tuple[Optional[FrameType], Any]:
 
 def task_stack(number: int) -> TaskStack:
     """Return the frames of a task as DAP describes them; None if there is no such task any more."""
-    task = next((task for task in _program_tasks() if _known_tasks[id(task)].number == number), None)
+    task = next((task for task in _program_tasks() if _note_of(task).number == number), None)
     if task is None:
         return {"frames": None}
     thread = _thread_of(task)
@@ -339,8 +359,8 @@ def waits_for(task: Any) -> str:
     if waiter is None:
         return "its turn"
     if raw.is_a(waiter, raw.loaded_module("asyncio").Task):
-        made = _known_tasks.get(id(waiter))
-        return "task %d '%s'" % (made.number if made else 0, _task_name(waiter))
+        note = _find_note(waiter)
+        return "task %d '%s'" % (note.number if note else 0, _task_name(waiter))
     children = raw.read_attribute(waiter, "_children")
     if type(children) is list:
         return "%d of %d gathered tasks" % (sum(not _is_done(child) for child in children), len(children))
@@ -354,9 +374,11 @@ def waits_for(task: Any) -> str:
     return "%s%s" % (owner, name)
 
 
-def _creation_place(task: Any, place: Optional[Place]) -> Optional[PlaceRow]:
-    if place is not None:
-        return _place_row(*place)
+def _creation_place(task: Any, note: TaskNote) -> Optional[PlaceRow]:
+    code = note.code
+    if code is not None:
+        line = lines_by_unit(code)[note.offset // 2] or code.co_firstlineno
+        return _place_row(code.co_filename, line, code.co_name)
     stack = raw.read_attribute(task, "_source_traceback")  # in asyncio's debug mode
     for entry in list.__reversed__(stack) if raw.is_a(stack, list) else ():
         if type(entry) is FrameSummary and os.path.basename(os.path.dirname(entry.filename)) != "asyncio":
