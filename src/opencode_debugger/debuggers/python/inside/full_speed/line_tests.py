@@ -27,6 +27,8 @@ from .line_spots import Spot
 
 FILE = "<ocdb test>"
 """The file that tests say they are from: no trace function looks into it."""
+_OF_TESTS = "_ocdb_look"
+"""A variable that tests have, and nothing else."""
 _SIGNS = {compare: sign for sign, compare in hit_decisions.COMPARISONS.items()}
 _LONGEST_TEST = 80
 """Bytes of code from the beginning of a test to its call."""
@@ -154,7 +156,7 @@ class BreakpointTest:
         self.scope: Dict[str, Any] = {
             "__builtins__": builtins.__dict__,  # else up to 3.9 each call makes a dict of its own
             "_ocdb_notes": notes,
-            "_ocdb_look": self.look,
+            _OF_TESTS: self.look,
             "_ocdb_getframe": _getframe,
             "_ocdb_Exception": Exception,
             "_ocdb_failed": self.stop_on_failure,
@@ -164,7 +166,7 @@ class BreakpointTest:
             "_ocdb_globals": None,
         }
         self.function = FunctionType(_ASKING, self.scope)
-        self.after_error = FunctionType(_AFTER_ERROR, {**self.scope, "_ocdb_look": self.look_after_error})
+        self.after_error = FunctionType(_AFTER_ERROR, {**self.scope, _OF_TESTS: self.look_after_error})
         self.spot: Optional[Spot] = None
         self._made_for: Any = ()
         """The breakpoint and the rule that the function is for."""
@@ -318,10 +320,13 @@ def is_quiet(ident: int) -> bool:
 
 
 def _is_in_condition(frame: Any) -> bool:
-    """Tell whether a condition called the code that a test asks for: the second test on the stack is its own."""
+    """Tell whether a condition called the code that a test asks for: the second test on the stack is its own.
+
+    A test is known by its variables, because to ask each frame for its code would call the audit hook as often."""
     tests = 0
     while frame is not None:
-        tests += frame.f_code.co_filename == FILE
+        names = frame.f_globals
+        tests += type(names) is dict and _OF_TESTS in names
         frame = frame.f_back
     return tests > 1
 
