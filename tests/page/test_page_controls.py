@@ -79,6 +79,41 @@ def short_timelines(api: Api) -> Iterator[None]:
     api.patch("/config", {"timeline_max_bytes": before})
 
 
+def test_a_value_that_is_gone_while_it_is_edited_is_not_edited_any_more(
+    api: Api, visitor: Visitor, program: Callable[..., Path]
+) -> None:
+    """Whatever stands in its place afterwards keeps its value."""
+    path = program(
+        """
+        def first():
+            mine = 1
+            return mine  # @first
+
+        def second():
+            other = 2
+            return other  # @second
+
+        first()
+        second()
+        """
+    )
+    with api.session() as session:
+        session.break_at(path, "first", "second")
+        session.launch(path)
+        page = visitor.open_session(session)
+        tree = page.get_by_role("tree", name="Variables")
+        tree.get_by_role("treeitem").filter(has_text="mine").dblclick()
+        page.get_by_label("New value of mine").fill("7")
+        session.resume()
+        expect_current_line(page, line_of(path, "second"))
+        expect(tree.get_by_role("treeitem").filter(has_text="other")).to_contain_text("2")
+        expect(tree.locator("input")).to_have_count(0)
+        page.keyboard.press("Home")
+        page.keyboard.press("Enter")
+        expect(tree.get_by_role("treeitem").first).to_have_attribute("aria-expanded", "false")
+        assert session.evaluate("other")["result"] == "2"
+
+
 def test_buttons_and_keys_run_to_a_line_step_continue_pause_restart_and_stop(
     paused: Session, visitor: Visitor, turns: Path
 ) -> None:

@@ -1,5 +1,5 @@
 /** Draws a tree of values, and lets people open, copy and change them. */
-import { html, useSignal } from "./framework.js";
+import { html, useLayoutEffect, useRef, useSignal } from "./framework.js";
 import { TreeView } from "./tree_view.js";
 import { cutText, visibleText } from "./visible_text.js";
 import { attempt, showToast } from "./toasts.js";
@@ -18,7 +18,7 @@ export function ValueTreeView({ tree, label, actions = () => ({}), mostRows, isS
   const keysOf = (row, position) => {
     const { set, remove, watch } = actionsOf(row);
     return {
-      F2: set && (() => (edited.value = position)),
+      F2: set && (() => (edited.value = keyOfEdit(row, position))),
       Delete: remove && (() => attempt(remove(row))),
       "Ctrl+c": !String(getSelection()) && row.variable && (() => copyValue(row.variable)),
       w: watch && (() => attempt(watch(row))),
@@ -29,9 +29,12 @@ export function ValueTreeView({ tree, label, actions = () => ({}), mostRows, isS
   const size = mostRows ? { height: `${Math.min(tree.rowCount, mostRows) * ROW_HEIGHT + 2}px` } : undefined;
   return html`<${TreeView} class=${`value-tree ${isStale ? "stale" : ""} ${mostRows ? "inline" : ""}`} tree=${tree} label=${label}
     style=${size} rowHeight=${ROW_HEIGHT} rowClass=${rowClass} keysOf=${keysOf} isLocked=${() => edited.value !== null}
-    onDoubleChoose=${(row, position) => actionsOf(row).set && (edited.value = position)}
+    onDoubleChoose=${(row, position) => actionsOf(row).set && (edited.value = keyOfEdit(row, position))}
     renderRow=${(row, at) => html`<${ValueInRow} row=${row} actions=${actionsOf(row)} edited=${edited} ...${at} />`} />`;
 }
+
+/** What is edited: a value, and not whatever stands there after the tree was read again. */
+const keyOfEdit = ({ path }, position) => `${position} ${path}`;
 
 async function copyValue({ name, value }) {
   await navigator.clipboard.writeText(value);
@@ -40,11 +43,12 @@ async function copyValue({ name, value }) {
 
 function ValueInRow({ row, actions: { set, remove, watch }, edited, id, position, isActive }) {
   const { variable } = row;
+  const key = keyOfEdit(row, position);
   return html`
     ${variable ? html`<${ValueWords} ...${{ variable }} />` : html`<span class="muted">…</span>`}
-    ${edited.value === position && html`<${ValueEditor} row=${row} set=${set} onEnd=${() => endEditing(edited, id)} />`}
+    ${set && edited.value === key && html`<${ValueEditor} key=${key} row=${row} set=${set} onEnd=${() => endEditing(edited, key, id)} />`}
     ${isActive && edited.value === null && html`<span class="row-actions">
-      ${set && html`<button tabindex="-1" title="Set the value (F2)" onClick=${stopped(() => (edited.value = position))}>Set</button>`}
+      ${set && html`<button tabindex="-1" title="Set the value (F2)" onClick=${stopped(() => (edited.value = key))}>Set</button>`}
       ${watch && html`<button tabindex="-1" title="Watch it (W)" onClick=${stopped(() => attempt(watch(row)))}>Watch</button>`}
       ${remove && html`<button tabindex="-1" title="Remove (Delete)" onClick=${stopped(() => attempt(remove(row)))}>Remove</button>`}
     </span>`}`;
@@ -55,7 +59,8 @@ const stopped = (run) => (event) => {
   run();
 };
 
-function endEditing(edited, id) {
+function endEditing(edited, key, id) {
+  if (edited.peek() !== key) return;
   edited.value = null;
   document.getElementById(id)?.closest("[role=tree]")?.focus();
 }
@@ -81,6 +86,11 @@ function kindOf({ value = "", type }) {
 }
 
 function ValueEditor({ row, set, onEnd }) {
+  const field = useRef(null);
+  useLayoutEffect(() => {
+    field.current.focus();
+    return onEnd;
+  }, []);
   const save = (event) => {
     if (event.key === "Escape") onEnd();
     if (event.key === "Enter") attempt(set(row, event.target.value)).finally(onEnd);
@@ -88,5 +98,5 @@ function ValueEditor({ row, set, onEnd }) {
   };
   return html`<input class="value-editor" aria-label=${`New value of ${visibleText(row.variable.name)}`} spellcheck="false"
     value=${row.variable.truncated ? "" : row.variable.value} onKeyDown=${save} onBlur=${onEnd}
-    onClick=${(event) => event.stopPropagation()} ref=${(input) => input?.focus()} />`;
+    onClick=${(event) => event.stopPropagation()} ref=${field} />`;
 }
