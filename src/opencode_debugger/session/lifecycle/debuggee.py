@@ -386,7 +386,7 @@ class Debuggee:
         self._mark_told(self.stop)
         going = {"thread_id": thread_id, "all_threads_continued": False}
         own = self.stops.get(thread_id)
-        if own is not None and not own.is_logged:
+        if own is not None and not own.is_told and not own.is_logged:
             run = self.new_run(None, thread_id)
             self.log.add(EventKind.CONTINUED, going)
             self._announce_stop(own)
@@ -395,6 +395,8 @@ class Debuggee:
         go = self._new_go(alone=True)
         self.stops.pop(thread_id, None)
         self.stacks.pop(thread_id, None)
+        if own is not None:
+            self._log_stop(own)
         run = self.new_run(leaving, thread_id)
         self.stop, self.state = focus, State.PAUSED if focus else State.RUNNING
         self.log.add(EventKind.CONTINUED, going)

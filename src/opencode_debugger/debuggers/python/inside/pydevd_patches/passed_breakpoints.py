@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Dict, Tuple
 
+_HERE = (0, 0)
 _settled: Dict[int, Tuple[int, int]] = {}
 """Places where a condition was found false while others stopped, by thread, so that it is not asked twice."""
 
@@ -30,7 +31,7 @@ def install() -> None:
 
     def do_wait_suspend(self: Any, thread: Any, frame: Any, event: str, *args: Any, **kwargs: Any) -> None:
         settled = _settled.pop(threading.get_ident(), None)
-        if event == "line" and thread.stop_reason == CMD_THREAD_SUSPEND and settled != _place_of(frame):
+        if event == "line" and thread.stop_reason == CMD_THREAD_SUSPEND and settled not in (_HERE, _place_of(frame)):
             in_file = self.breakpoints and self.breakpoints.get(get_abs_path_real_path_and_base_from_frame(frame)[1])
             breakpoint = in_file.get(frame.f_lineno) if in_file else None
             if breakpoint is not None and _is_hit(self, thread, breakpoint, frame):
@@ -40,6 +41,11 @@ def install() -> None:
 
     pydevd.PyDB.handle_breakpoint_condition = handle_breakpoint_condition
     pydevd.PyDB.do_wait_suspend = do_wait_suspend
+
+
+def settle_here() -> None:
+    """Note that the breakpoint of the line on which this thread halts next has been looked at."""
+    _settled[threading.get_ident()] = _HERE
 
 
 def forget_all() -> None:

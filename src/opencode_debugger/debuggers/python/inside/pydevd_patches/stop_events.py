@@ -20,7 +20,7 @@ from ..rpc import call_scope
 from ..threads import blocked_threads
 from ..threads.thread_list import from_dap
 from ..values import raw
-from . import pydevd_parts
+from . import passed_breakpoints, pydevd_parts
 
 FIELD = "ocdb"
 """The field that we add to pydevd's own messages, both ways."""
@@ -221,16 +221,18 @@ class Stops:
         if stop_reason == self.halted_with_others and self.decided_to_stop(thread):
             return thread.additional_info  # it stops for a reason of its own: keep that
         own_reason = stop_reason if original_step_cmd == -1 else original_step_cmd
-        if own_reason in pydevd_parts.step_reasons and not self.decided_to_stop(thread):
+        is_own = main_suspend and thread.ident == threading.get_ident() and not self.decided_to_stop(thread)
+        if is_own and (own_reason == self.halted_with_others or own_reason in pydevd_parts.step_reasons):
+            passed_breakpoints.settle_here()
             if self.is_marked(thread):  # the stop of another thread has ended its step
                 stop_reason, original_step_cmd = self.halted_with_others, -1
-            elif self.has_lost_its_step(thread):
+            elif self.was_let_go(thread):
                 thread.stop_reason = self.halted_with_others
                 return thread.additional_info
         return self._mark_suspended(thread, stop_reason, original_step_cmd, main_suspend)
 
-    def has_lost_its_step(self, thread: Any) -> bool:
-        """Tell whether all threads were let go since this one has seen that its step is done."""
+    def was_let_go(self, thread: Any) -> bool:
+        """Tell whether all threads were let go since this one saw that its step is done, or that it is to halt."""
         py_db = pydevd_parts.pydevd.get_global_debugger()
         if py_db is None or not py_db.threads_suspended_single_notification.multi_threads_single_notification:
             return False
