@@ -12,6 +12,7 @@ from waiting import wait_until
 
 PYTHONS = pythons("3.8", "3.11", "3.12", "3.13")
 NEWEST = pythons("3.11", "3.13")
+EAGER = pythons("3.12", "3.13")
 Write = Callable[..., Path]
 
 PROGRAM = """
@@ -75,6 +76,7 @@ print("end")
 
 debugged = session_on(each_of(PYTHONS))
 newest = session_on(last_of(NEWEST))
+eager = session_on(each_of(EAGER))
 
 
 def by_coroutine(session: Session) -> dict[str, dict[str, Any]]:
@@ -286,3 +288,35 @@ def test_a_program_without_asyncio_has_no_tasks_and_does_not_get_it(session: Ses
     assert session.resume()["exit_code"] == 0
     assert session.output().startswith("False")
     refusal(409, "INVALID_SESSION_STATE", session.get, "/tasks")
+
+
+def test_a_task_that_begins_eagerly_keeps_its_number(eager: Session, program: Write) -> None:
+    path = program(
+        """
+        import asyncio
+
+
+        async def work():
+            begun = True  # @begun
+            await asyncio.sleep(0)
+            return begun  # @later
+
+
+        async def main():
+            asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+            await asyncio.create_task(work())
+
+
+        asyncio.run(main())
+        """
+    )
+    eager.break_at(path, "begun", "later")
+    eager.launch(path)
+
+    def number() -> int:
+        return next(row["id"] for row in eager.get("/tasks")["tasks"] if row["coroutine"] == "work")
+
+    before = number()
+    assert eager.resume()["current_location"]["line"] == line_of(path, "later")
+    assert number() == before
+    assert eager.resume()["exit_code"] == 0

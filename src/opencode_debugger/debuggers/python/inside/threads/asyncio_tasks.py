@@ -70,6 +70,12 @@ def _note_late(task: Any) -> TaskNote:
     return note
 
 
+def _known_number(task: Any) -> int:
+    """Return the number that a task has from when it was listed before it was registered, or a new one."""
+    note = _late_notes.pop(id(task), None)
+    return note.number if note is not None and note() is task else next(_numbers)
+
+
 def _find_note(task: Any) -> Optional[TaskNote]:
     for notes in _notes, _late_notes:
         note = notes.get(id(task))
@@ -83,7 +89,7 @@ def _note_of(task: Any) -> TaskNote:
 
 
 def install() -> None:
-    pydevd_parts.hide_functions(AsyncioFinder.find_spec, AsyncioFiles.__missing__, _execute_and_watch)
+    pydevd_parts.hide_functions(_known_number, AsyncioFinder.find_spec, AsyncioFiles.__missing__, _execute_and_watch)
     if TASKS_MODULE in sys.modules:
         _watch_registers(sys.modules[TASKS_MODULE])
     else:
@@ -111,20 +117,22 @@ def _execute_and_watch(loader: Any, module: Any) -> None:
 
 
 def _watch_registers(module: Any) -> None:
-    for name in TASK_REGISTERS:
+    tasks = vars(module)
+    own = (each for each in tasks.values() if type(each) is FunctionType and each.__globals__ is tasks)
+    folder = next((os.path.dirname(each.__code__.co_filename) for each in own), "")
+    for name in TASK_REGISTERS if folder else ():
         register = getattr(module, name, None)
         if type(register) is weakref.WeakSet and "add" not in vars(register):
-            vars(register)["add"] = _noting_add(register, vars(module))
+            vars(register)["add"] = _noting_add(register, tasks, folder)
 
 
-def _noting_add(register: Any, tasks: Dict[str, Any]) -> Callable[[Any], None]:
+def _noting_add(register: Any, tasks: Dict[str, Any], folder: str) -> Callable[[Any], None]:
     """Return what takes the place of `register.add`: it does the same, but for the class of the reference.
 
     Programs make hundreds of thousands of tasks a second: so a task has no reference but that of the set, and is noted
     with an instruction, whose line is found later: of the innermost frame that is neither ours nor asyncio's. Most of
     asyncio's frames are known by their variables: what is asked for code, or for an id, is told to audit hooks."""
-    own = (each for each in tasks.values() if type(each) is FunctionType and each.__globals__ is tasks)
-    is_asyncio = AsyncioFiles(os.path.dirname(next(own).__code__.co_filename) + os.sep)
+    is_asyncio = AsyncioFiles(folder + os.sep)
     event_loops = getattr(sys.modules.get("asyncio.base_events"), "__dict__", tasks)
     references, remove, getframe = register.data, register._remove, sys._getframe
     removed_meanwhile = getattr(register, "_pending_removals", ())
@@ -133,7 +141,7 @@ def _noting_add(register: Any, tasks: Dict[str, Any]) -> Callable[[Any], None]:
         if removed_meanwhile:
             register._commit_removals()
         note = TaskNote(task, remove)
-        note.number, note.code = next(_numbers), None
+        note.number, note.code = _known_number(task) if _late_notes else next(_numbers), None
         frame: Any = getframe(1)
         while frame is not None:
             variables = frame.f_globals
@@ -184,7 +192,8 @@ def _find_all(asyncio: Any, module: Any) -> List[Any]:
     known = [note() for note in list(_late_notes.values())]
     tasks = {id(task): task for task in chain(known, *map(_copied, registers)) if task is not None}
     references = [_copied(getattr(register, "data", ())) for register in registers]
-    _notes = {id(note()): note for note in chain(*references) if type(note) is TaskNote}
+    notes = ((note(), note) for note in chain(*references) if type(note) is TaskNote)
+    _notes = {id(task): note for task, note in notes if task is not None}
     if TASKS_ARE_IN_C:
         for loop in {id(loop): loop for loop in map(_loop_of, tasks.values()) if loop is not None}.values():
             tasks.update((id(task), task) for task in asyncio.all_tasks(loop))
