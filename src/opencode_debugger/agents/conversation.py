@@ -46,7 +46,7 @@ class SessionMemory(Protocol):
 
 
 class LastSession:
-    """Remembers it for one client, as long as that is there."""
+    """Remembers the session for one client, as long as that is there."""
 
     def __init__(self) -> None:
         self._session_id: str | None = None

@@ -5,21 +5,32 @@ from __future__ import annotations
 import asyncio
 import marshal
 import random
+import struct
+import zlib
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from opencode_debugger.debuggers.python.inside.recording.call_columns import marshalled_columns, pack_columns
+from opencode_debugger.debuggers.python.inside.recording.call_columns import (
+    NUMBER_CODES,
+    VALUES_VERSION,
+    marshalled_columns,
+    pack_columns,
+)
 from opencode_debugger.debuggers.python.inside.recording.open_calls import OpenCalls
-from opencode_debugger.session.recording.call_columns import CallColumns
+from opencode_debugger.debuggers.python.inside.recording.recording_file import HEADER
+from opencode_debugger.session.recording import packed_column
+from opencode_debugger.session.recording.call_columns import TYPECODES, CallColumns
 from opencode_debugger.session.recording.call_selection import ORDERS, matching_positions, sorted_positions
 from opencode_debugger.session.recording.comparison.recording_difference import RunComparison
+from opencode_debugger.session.recording.damage import Damaged
 from opencode_debugger.session.recording.files.known_recordings import KnownRecordings, RecordingPlace
 from opencode_debugger.session.recording.files.recording_export import ExportFolder
-from opencode_debugger.session.recording.files.recording_file import Chunk, ChunkPlace
+from opencode_debugger.session.recording.files.recording_file import Chunk, ChunkPlace, RecordingFolder
 from opencode_debugger.session.recording.recorded_calls import RAISED, RETURNED, RecordedCalls
 from opencode_debugger.session.recording.recorded_run import RecordedRun
 from opencode_debugger.session.recording.recorded_values import error_text, holds_value, pairs_of
@@ -136,6 +147,57 @@ def test_calls_that_were_written_column_by_column_are_read_as_they_were(seed: in
         shorter = tuple(column[:-1] if at == place else column for at, column in enumerate(written))
         with pytest.raises(ValueError, match=r"equally long|multiple"):
             CallColumns.of_written(shorter)
+
+
+ONE_CALL = [1, 1, 0, 0, 0, 1.0, [], 2, 2.0, 1, None, None]
+NO_LISTS = {
+    "empty": b"", "too short": b"[", "no list": b"i\1\0\0\0", "a dict": b"{i\1\0\0\0i\0\0\0\0",
+    "more than calls": marshal.dumps([1, 2], 2),
+}
+CUT_OFF = b"[\1\0\0\0"
+
+
+@pytest.mark.parametrize("column", [6, 10, 11], ids=["arguments", "value", "extra"])
+@pytest.mark.parametrize("piece", NO_LISTS.values(), ids=NO_LISTS)
+def test_what_is_no_list_of_values_is_damage_and_nothing_else(tmp_path: Path, column: int, piece: bytes) -> None:
+    columns = written_columns(ONE_CALL)
+    calls = recording_of(tmp_path, columns)
+    assert calls.read_more() and calls.damage is None and calls.call_at(0).value is None
+    columns[column] = (piece,)
+    calls = recording_of(tmp_path, columns)
+    assert not calls.read_more() and calls.damage
+
+
+def test_values_that_are_cut_off_are_told_when_they_are_asked_for(tmp_path: Path) -> None:
+    columns = written_columns(ONE_CALL)
+    columns[6] = (CUT_OFF,)
+    calls = recording_of(tmp_path, columns)
+    assert calls.read_more()
+    with pytest.raises(Damaged, match="values of another shape"):
+        calls.call_at(0)
+
+
+def test_an_open_call_that_is_none_is_damage(tmp_path: Path) -> None:
+    calls = recording_of(tmp_path, written_columns(), [(1, 2)])
+    assert not calls.read_more() and calls.damage
+
+
+def written_columns(*rows: list[Any]) -> list[Any]:
+    columns = list(zip(*rows, strict=True)) or [()] * len(TYPECODES)
+    return list(marshal.loads(b"".join(marshalled_columns([pack_columns(columns)]))))
+
+
+def recording_of(folder: Path, columns: list[Any], open_calls: list[Any] | None = None) -> RecordedCalls:
+    """Return what is read of a segment of one chunk, whose checksum is right."""
+    content = marshal.dumps((tuple(columns), [], open_calls or [], {}), 2)
+    head = struct.pack("<II", len(content), zlib.crc32(content))
+    (folder / "names.ocr").write_bytes(HEADER)
+    (folder / "00000000.ocr").write_bytes(HEADER + head + content)
+    return RecordedCalls(RecordingFolder(str(folder)))
+
+
+def test_both_sides_of_a_recording_pack_values_alike() -> None:
+    assert (TYPECODES, packed_column.VERSION) == (NUMBER_CODES, VALUES_VERSION)
 
 
 def test_a_value_that_cannot_be_written_loses_only_its_call() -> None:

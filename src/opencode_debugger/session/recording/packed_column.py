@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias
 
-CHUNKS_KEPT = 4
-"""chunks that stay unpacked, the last ones that were asked for: so few that the processor has them at hand"""
+from .damage import MALFORMED, Damaged
+
+CHUNKS_KEPT = 16
+"""chunks that stay unpacked, the last ones that were asked for"""
 VERSION = 3
-"""of marshal's format: what comes again is written once"""
+"""of marshal's format: what comes again is written once. `inside/recording/call_columns.py` has the same; from 4 on the
+length of a short text is written otherwise, and `packed_bytes` would have to know that"""
 
 Pieces: TypeAlias = tuple[bytes, ...]
 """lists that were marshalled one by one, and are one together"""
@@ -62,7 +65,10 @@ def pack(content: Any) -> bytes:
 
 
 def unpack_pieces(pieces: Pieces) -> list[Any]:
-    return list(chain.from_iterable(map(marshal.loads, pieces)))
+    try:
+        return list(chain.from_iterable(map(marshal.loads, pieces)))
+    except MALFORMED as error:
+        raise Damaged(f"it has values of another shape ({type(error).__name__})") from None
 
 
 def packed_bytes(value: Any) -> bytes:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from ..breakpoints.source_files import read_lines
 from .call_columns import TYPECODES, CallColumns
 from .call_tree import CallTree, Positions, find_positions
+from .damage import MALFORMED, Damaged
 from .files.exported_file import ExportedRecording, read_sources
-from .files.recording_file import MALFORMED, Chunk, ChunkPlace, Damaged, RecordingFolder
+from .files.recording_file import Chunk, ChunkPlace, RecordingFolder
 from .packed_column import PackedColumn, unpack_pieces
 from .recorded_values import Recorded, error_text, pairs_of, value_text
 
@@ -211,6 +212,7 @@ class RecordedCalls:
             self.ending = dict(found)
 
     def _take_chunk(self, place: ChunkPlace, chunk: Chunk) -> None:
+        CallColumns.of_rows(chunk.open_calls)  # they are added last: what is no call is to be found here
         step_calls = array("q", [step[2] for step in chunk.steps])
         step_numbers = array("q", [step[1] if step[0] in LINES else 0 for step in chunk.steps])
         self._add_calls(chunk.calls)

@@ -34,9 +34,9 @@ from .call_selection import ORDERS, check_names, matching_positions, outermost, 
 from .call_spans import SpanChart
 from .comparison.difference_rows import comparison_answer
 from .comparison.recording_difference import RunComparison
+from .damage import MALFORMED, Damaged
 from .files.known_recordings import KnownRecordings, RecordingPlace
 from .files.recording_export import WRITERS, ExportFolder
-from .files.recording_file import MALFORMED, Damaged
 from .folded_tree import FoldedTree
 from .recorded_calls import RECEIVERS, Call, Function, RecordedCalls, no_collection
 from .recorded_errors import error_groups, group_row

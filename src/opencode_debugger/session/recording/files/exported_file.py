@@ -18,7 +18,8 @@ import msgspec
 from ....files import read_source
 from ....text.secrets import mask_inside
 from ..call_columns import CallColumns
-from .recording_file import Chunk, ChunkPlace, Damaged
+from ..damage import Damaged
+from .recording_file import Chunk, ChunkPlace
 
 if TYPE_CHECKING:
     from ..recorded_calls import RecordedCalls

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....errors import RelayError, invalid_parameter
+from ..damage import Damaged
 from ..recorded_calls import RecordedCalls
 from .exported_file import ExportedRecording
-from .recording_file import Damaged, RecordingFolder
+from .recording_file import RecordingFolder
 
 if TYPE_CHECKING:
     from ....debuggers.protocols import Adapter

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..call_columns import CallColumns
+from ..damage import MALFORMED, Damaged
 
 MAGIC = b"OCREC"
 VERSION = 2
@@ -22,12 +23,6 @@ CHUNK = struct.Struct("<II")
 LARGEST_CHUNK = 256 << 20
 NAMES = "names.ocr"
 SEGMENT = ".ocr"
-MALFORMED = (EOFError, ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError)
-"""what reading something else than a recording may raise"""
-
-
-class Damaged(Exception):
-    """A file is not what a recording has, told in words."""
 
 
 class ChunkPlace(NamedTuple):

@@ -30,10 +30,13 @@ def pack_columns(columns: Sequence[Any]) -> PackedCalls:
 
     It is quick if nobody else refers to the values, for marshal looks whether others come again."""
     length = len(columns[0])
-    return PackedCalls(length, tuple([
-        struct.pack("<%d%s" % (length, code), *column) if code else marshal.dumps(column, VALUES_VERSION)
-        for code, column in zip(NUMBER_CODES, columns)
-    ]))  # fmt: skip
+    try:
+        return PackedCalls(length, tuple([
+            struct.pack("<%d%s" % (length, code), *column) if code else marshal.dumps(column, VALUES_VERSION)
+            for code, column in zip(NUMBER_CODES, columns)
+        ]))  # fmt: skip
+    except struct.error as error:
+        raise ValueError(str(error)) from None
 
 
 def marshalled_columns(pieces: Sequence[PackedCalls]) -> List[bytes]:

@@ -37,7 +37,7 @@ LOCALS_PER_PLACE = 100
 """how often the variables are kept where an exception leaves a function"""
 MOST_SUSPENDED = 200_000
 PIECE = 256
-"""calls that are packed at once: fewer than make Python look for garbage"""
+"""calls that are packed at once"""
 FULL_PIECE = PIECE * ITEMS
 
 Call = List[Any]

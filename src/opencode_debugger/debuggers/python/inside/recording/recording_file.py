@@ -2,8 +2,8 @@
 
 A folder has `names.ocr`, which tells what calls refer to, and segments, of which the oldest go when there is too much.
 Each file begins with HEADER; then come chunks: length, checksum, and plain values as `marshal` writes them in its
-version 2, which every Python reads; of calls, columns (see `call_columns`). A call is written when it ends, so that a
-caller is never in an older segment than what it called.
+version 2, which every Python reads; of calls, columns (see `call_columns`), whose values are in version 3. A call is
+written when it ends, so that a caller is never in an older segment than what it called.
 
 No file stays open: the program may close or count its descriptors as it likes.
 """
