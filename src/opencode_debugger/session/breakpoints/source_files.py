@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import os
@@ -33,6 +34,7 @@ _CACHED_FILES = 8
 _CACHED_SIZE = 2 * 1024 * 1024
 HASHED_BYTES = 4 * 1024 * 1024
 REMEMBERED_FILES = 1000
+VERSION_PATIENCE = 1.0
 KEPT, KEPT_SIZE = 64, 256 * 1024
 """Files, and bytes of each, of which the lines are kept."""
 
@@ -239,8 +241,9 @@ class FileChanges:
             if version := _file_version(path):  # so that it is known again when it is saved as it was
                 self._remember_content(path, version)
             return False
-        with contextlib.suppress(RelayError):
-            loaded = await adapter.sources.loaded([path])
+        with contextlib.suppress(RelayError, TimeoutError):  # a program that is held in a call may not answer
+            async with asyncio.timeout(VERSION_PATIENCE):
+                loaded = await adapter.sources.loaded([path])
             return self._has_changed(path, loaded[path]) if path in loaded else is_run and self._is_rewritten(path)
         return False
 
@@ -266,8 +269,11 @@ class FileChanges:
 
     def _is_rewritten(self, path: str) -> bool:
         now, began_at = _file_version(path), self._began_at or 0
-        before = {text for (name, version), text in self._contents.items() if name == path and version[0] < began_at}
-        return now is not None and _content_hash(path, now) not in before
+        if now is None or now[0] < began_at:
+            return False
+        known = [(version, text) for (name, version), text in self._contents.items() if name == path]
+        before = max((each for each in known if each[0][0] < began_at), default=None)
+        return before is None or before[1] != _content_hash(path, now)
 
 
 def _file_version(path: str) -> Version | None:

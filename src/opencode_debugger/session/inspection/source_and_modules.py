@@ -113,12 +113,11 @@ class SourceAndModules:
         raise _no_source(path)
 
     async def _file_source(self, path: str, *place: Any) -> FoundSource:
-        found = FoundSource(path, "file", source_files.read_lines(path), *place)
-        if self._debuggee.state not in LIVE:
-            return found
-        adapter, is_run = self._debuggee.require_adapter(), self._is_run(path, os.path.realpath(path))
-        is_outdated = await self._debuggee.reached.file_changes.is_outdated(path, adapter, is_run)
-        return replace(found, is_outdated=is_outdated)
+        is_outdated = False
+        if self._debuggee.state in LIVE:
+            adapter, is_run = self._debuggee.require_adapter(), self._is_run(path, os.path.realpath(path))
+            is_outdated = await self._debuggee.reached.file_changes.is_outdated(path, adapter, is_run)
+        return replace(FoundSource(path, "file", source_files.read_lines(path), *place), is_outdated=is_outdated)
 
     async def own_path(self, parameter: str, given: str) -> str:
         """Return the absolute path of a file of the session; refuse others."""

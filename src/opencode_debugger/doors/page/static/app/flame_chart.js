@@ -171,7 +171,7 @@ export function FlameChart({ store, recordings, flame }) {
       <span class="flame-times">${duration(view.start)} – ${duration(view.end)}</span>
       <${ChosenCall} found=${flame.chosen.value} go=${go} />
     </div>
-    <div class="flame-scroller" ref=${scroller} onScroll=${() => (top.value = scroller.current.scrollTop)}>
+    <div class="flame-scroller" ref=${scroller} onScroll=${(event) => (top.value = event.currentTarget.scrollTop)}>
       <canvas ref=${canvas} class="flame-canvas" role="application" tabindex="0" aria-label="Flame chart" aria-busy=${!lanes.length}
         aria-describedby="flame-keys" onKeyDown=${press} onPointerDown=${drag.start}
         onClick=${(event) => !drag.hasMoved() && choose(foundAt(event))}

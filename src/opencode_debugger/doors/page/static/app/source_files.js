@@ -56,7 +56,7 @@ export class SourceFile {
       const source = await get(this.address, sourceQuery(this.place, sourcePageOf(line)));
       const isEdited = source.source_changed ?? false;
       if (source.origin !== "file") this.#isGone();
-      else if (this.isMissing || isEdited !== this.isEdited || source.total_lines !== this.total) this.#readAgain(line);
+      else if (this.error || this.isMissing || isEdited !== this.isEdited || source.total_lines !== this.total) this.#readAgain(line);
       else this.compare(source.lines);
     } catch (error) {
       if (error.code === "SOURCE_NOT_FOUND") this.#isGone();

@@ -9,11 +9,11 @@ let lastTreeId = 0;
 /**
  * `tree` has `version`, `rowCount`, `rowAt(position)`, `positionAbove(position)` and `toggle(position)`; a row has at least
  * {depth, index, setSize, isOpen, canOpen}. `renderRow(row, {id, position, isActive})` draws what is in a row, `keysOf(row,
- * position)` gives keys beyond those of every tree; none counts while `isLocked()`. A row that is clicked, or Enter, opens
+ * position)` gives keys beyond those of every tree. A row that is clicked, or Enter, opens
  * it, unless `onChoose(row, position)` says otherwise: then the mark before it does.
  */
 export function TreeView({
-  tree, label, rowHeight, renderRow, rowClass, keysOf = () => ({}), isLocked = () => false, onChoose, onDoubleChoose, ...attributes
+  tree, label, rowHeight, renderRow, rowClass, keysOf = () => ({}), onChoose, onDoubleChoose, ...attributes
 }) {
   tree.version.value;
   const active = useSignal(0);
@@ -32,13 +32,14 @@ export function TreeView({
   };
   // Keys may come quicker than the tree is drawn: what counts is where it stands, not what is seen.
   const press = (event) => {
-    if (isLocked() || event.altKey || tree.rowCount === 0) return;
+    if (event.altKey || tree.rowCount === 0) return;
     const position = Math.min(active.value, tree.rowCount - 1);
     const row = tree.rowAt(position);
     const handler = { ...treeKeys(tree, row, position, move, choose), ...keysOf(row, position) }[keyOf(event)];
     if (!handler) return;
     event.preventDefault();
     event.stopPropagation();
+    handle.current.show(position);
     handler();
   };
   const drawRow = (position) => {

@@ -28,7 +28,7 @@ export function ValueTreeView({ tree, label, actions = () => ({}), mostRows, isS
     variable?.isScope && "scope", variable?.isPart && "part"].filter(Boolean).join(" ");
   const size = mostRows ? { height: `${Math.min(tree.rowCount, mostRows) * ROW_HEIGHT + 2}px` } : undefined;
   return html`<${TreeView} class=${`value-tree ${isStale ? "stale" : ""} ${mostRows ? "inline" : ""}`} tree=${tree} label=${label}
-    style=${size} rowHeight=${ROW_HEIGHT} rowClass=${rowClass} keysOf=${keysOf} isLocked=${() => edited.value !== null}
+    style=${size} rowHeight=${ROW_HEIGHT} rowClass=${rowClass} keysOf=${keysOf}
     onDoubleChoose=${(row, position) => actionsOf(row).set && (edited.value = keyOfEdit(row, position))}
     renderRow=${(row, at) => html`<${ValueInRow} row=${row} actions=${actionsOf(row)} edited=${edited} ...${at} />`} />`;
 }
@@ -47,7 +47,7 @@ function ValueInRow({ row, actions: { set, remove, watch }, edited, id, position
   return html`
     ${variable ? html`<${ValueWords} ...${{ variable }} />` : html`<span class="muted">…</span>`}
     ${set && edited.value === key && html`<${ValueEditor} key=${key} row=${row} set=${set} onEnd=${() => endEditing(edited, key, id)} />`}
-    ${isActive && edited.value === null && html`<span class="row-actions">
+    ${isActive && edited.value !== key && html`<span class="row-actions">
       ${set && html`<button tabindex="-1" title="Set the value (F2)" onClick=${stopped(() => (edited.value = key))}>Set</button>`}
       ${watch && html`<button tabindex="-1" title="Watch it (W)" onClick=${stopped(() => attempt(watch(row)))}>Watch</button>`}
       ${remove && html`<button tabindex="-1" title="Remove (Delete)" onClick=${stopped(() => attempt(remove(row)))}>Remove</button>`}

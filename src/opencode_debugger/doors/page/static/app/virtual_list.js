@@ -57,6 +57,7 @@ export function VirtualList({ count, rowHeight, renderRow, handle, follow, onAtE
   }, [follow, count, view.height]);
 
   const scroll = () => {
+    if (!element.current) return; // the list was taken away while the event was on its way
     const { scrollTop, clientHeight } = element.current;
     if (Math.abs(scrollTop - top / scale) >= 1) setView((old) => ({ ...old, top: scrollTop * scale }));
     const isAtEnd = scrollTop + clientHeight >= scrolled - rowHeight;
