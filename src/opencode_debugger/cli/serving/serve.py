@@ -12,7 +12,6 @@ import ssl
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -92,10 +91,14 @@ class RelayServer(uvicorn.Server):
             sys.exit(1)
         self.servers = []
         assert sockets is not None
-        make = partial(Http, config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
         guests, allowed = cast(set[Guest], self.server_state.connections), self._allow_other_users
-        self._entrances = [Entrance(each, guests, make, self.config.ssl, allowed) for each in sockets]
+        self._entrances = [Entrance(each, guests, self._make_guest, self.config.ssl, allowed) for each in sockets]
         self.started = True
+
+    def _make_guest(self) -> Http:
+        # Many may come and go between two looks.
+        self._most_connections = max(self._most_connections, len(self.server_state.connections) + 1)
+        return Http(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
 
     async def on_tick(self, counter: int) -> bool:
         self.should_exit |= self._relay.is_to_end
