@@ -79,6 +79,26 @@ def short_timelines(api: Api) -> Iterator[None]:
     api.patch("/config", {"timeline_max_bytes": before})
 
 
+def test_a_breakpoint_that_is_being_switched_off_stays_so_whatever_is_told_meanwhile(
+    paused: Session, visitor: Visitor, turns: Path
+) -> None:
+    paused.break_at(turns, "add", "print")
+    add, printed = (row["id"] for row in paused.get("/breakpoints")["breakpoints"][-2:])
+    page = visitor.open_session(paused)
+    held: list[Route] = []
+    page.route(re.compile(f"/breakpoints/{add}$"), lambda route: held.append(route))
+    table = panel(page, "Breakpoints")
+    active = table.get_by_role("checkbox", name=f"Active: turns.py:{line_of(turns, 'add')}")
+    active.uncheck()
+    paused.patch(f"/breakpoints/{printed}", {"condition": "total > 5"})
+    other = table.get_by_role("listitem").filter(has_text=f"turns.py:{line_of(turns, 'print')}")
+    expect(other).to_contain_text("total > 5")
+    expect(active).not_to_be_checked()
+    held[0].continue_()
+    wait_until(lambda: [row["enabled"] for row in paused.get("/breakpoints")["breakpoints"] if row["id"] == add] == [False])
+    expect(active).not_to_be_checked()
+
+
 def test_a_value_that_is_gone_while_it_is_edited_is_not_edited_any_more(
     api: Api, visitor: Visitor, program: Callable[..., Path]
 ) -> None:

@@ -9,6 +9,8 @@ export class BreakpointStore {
     /** on lines and functions, as `GET breakpoints` lists them; `error` is what a condition raised last */
     this.all = signal([]);
     this.onExceptions = signal([]);
+    /** id -> changes that are not answered yet: what is told of a breakpoint meanwhile is from before them */
+    this.underway = new Map();
     /** path -> line -> breakpoint */
     this.byFile = computed(() => groupByFile(this.all.value));
   }
@@ -16,13 +18,13 @@ export class BreakpointStore {
   async load() {
     const [lines, exceptions] = await Promise.all([get(this.path), get(this.exceptionPath)]);
     const errors = new Map(this.all.value.map((each) => [each.id, each.error]));
-    this.all.value = lines.breakpoints.map((each) => ({ ...each, error: errors.get(each.id) }));
+    this.all.value = lines.breakpoints.map((each) => ({ ...each, ...this.underway.get(each.id), error: errors.get(each.id) }));
     this.onExceptions.value = exceptions.exception_breakpoints;
   }
 
   /** Apply an event: one was set, changed or removed, or its condition failed. */
   apply({ reason, breakpoint, error }) {
-    this.all.value = changed(this.all.value, reason, { ...breakpoint, error });
+    this.all.value = changed(this.all.value, reason, { ...breakpoint, ...this.underway.get(breakpoint.id), error });
   }
 
   applyException({ reason, exception_breakpoint: breakpoint }) {
@@ -46,7 +48,18 @@ export class BreakpointStore {
   }
 
   async change(id, changes) {
-    this.apply({ reason: "changed", breakpoint: await patch(`${this.path}/${id}`, changes) });
+    this.underway.set(id, changes);
+    this.all.value = this.all.value.map((each) => (each.id === id ? { ...each, ...changes } : each));
+    const isAnswered = () => this.underway.get(id) === changes && this.underway.delete(id);
+    try {
+      const breakpoint = await patch(`${this.path}/${id}`, changes);
+      isAnswered();
+      this.apply({ reason: "changed", breakpoint });
+    } catch (error) {
+      isAnswered();
+      await this.load();
+      throw error;
+    }
   }
 
   async remove(id) {
