@@ -95,7 +95,7 @@ def test_a_breakpoint_that_is_being_switched_off_stays_so_whatever_is_told_meanw
     expect(other).to_contain_text("total > 5")
     expect(active).not_to_be_checked()
     held[0].continue_()
-    wait_until(lambda: [row["enabled"] for row in paused.get("/breakpoints")["breakpoints"] if row["id"] == add] == [False])
+    wait_until(lambda: {row["id"]: row["enabled"] for row in paused.get("/breakpoints")["breakpoints"]}[add] is False)
     expect(active).not_to_be_checked()
 
 
