@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import psutil
 import pytest
 from native import WAYS, Builder
 from relays import Api, Relay, refusal
@@ -146,6 +147,11 @@ def test_no_process_of_a_launch_listens_on_a_port(relay: Relay, api: Api, build:
             assert stop["stop_reason"] == "breakpoint"
             assert sorted(os.listdir(f"/proc/{stop['pid']}/fd")) == ["0", "1", "2"]
             assert ignored(stop["pid"]) == ({signal.SIGPIPE} if name.startswith("lldb") else set())
+            started = psutil.Process(relay.runner_of(session).pid).children(recursive=True)
+            debuggers = [each.pid for each in started if each.name().startswith("lldb-dap")]
+            assert bool(debuggers) == name.startswith("lldb")
+            # Else it would end when it writes to a server that hangs up.
+            assert all(signal.SIGPIPE in ignored(debugger) for debugger in debuggers)
             assert session.step()["stop_reason"] == "step"
             assert session.post("/restart", {"wait": 60})["stop_reason"] == "breakpoint"
         else:

@@ -70,7 +70,10 @@ class LldbAdapter(NativeAdapter):
         # user's .lldbinit could change anything.
         others = ("PYTHON", "OPENCODE_", "LLDB_", "DEBUGINFOD_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(others)}
-        return [lldb_program.find(self._path), "--repl-mode", "command"], {**environment, "HOME": "/nonexistent"}
+        # A server that hangs up while lldb-dap writes to it would end that.
+        outliving = ["/bin/sh", "-c", 'trap "" PIPE; exec "$@"', "sh"]
+        command = [*outliving, lldb_program.find(self._path), "--repl-mode", "command"]
+        return command, {**environment, "HOME": "/nonexistent"}
 
     # Starting.
 
