@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,14 +25,6 @@ COUNTING = f"""
 @pytest.fixture
 def counting(program: Callable[..., Path]) -> Path:
     return program(COUNTING, "counting.py")
-
-
-@pytest.fixture
-def paused(api: Api, counting: Path) -> Iterator[Session]:
-    with api.session(project_root=str(counting.parent), name="counting") as session:
-        session.break_at(counting, "add")
-        session.launch(counting)
-        yield session
 
 
 def note(page: Page) -> Locator:

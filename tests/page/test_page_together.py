@@ -68,14 +68,6 @@ def counting(program: Callable[..., Path]) -> Path:
     return program(COUNTING, "counting.py")
 
 
-@pytest.fixture
-def paused(api: Api, counting: Path) -> Iterator[Session]:
-    with api.session(project_root=str(counting.parent), name="counting") as session:
-        session.break_at(counting, "add")
-        session.launch(counting)
-        yield session
-
-
 def test_an_agent_is_watched_held_off_while_a_person_drives_and_goes_on(
     paused: Session, agent: ScriptedAgent, visitor: Visitor, counting: Path
 ) -> None:
