@@ -139,8 +139,9 @@ def expect_current_line(page: Page, number: int) -> None:
 
 def panel(page: Page, title: str) -> Locator:
     """Bring a panel into sight, as tab or as section, and return it."""
-    tab = page.get_by_role("tab", name=title)
+    tab, section = page.get_by_role("tab", name=title), page.get_by_role("region", name=title)
+    expect(tab.or_(section).first).to_be_visible()  # some are there only when the session is known
     if tab.count():
         tab.click()
         return page.get_by_role("tabpanel")
-    return page.get_by_role("region", name=title)
+    return section
