@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from recordings import RAISED, read_recording, recording_folders, traced_run
+from recordings import RAISED, RETURNED, read_recording, recording_folders, traced_run
 from relays import ApiError, Relay, Session, line_of, pythons
 from targets import attach, running
 from waiting import wait_until
@@ -210,6 +210,60 @@ def test_recording_begins_and_ends_at_any_time_in_every_thread(
     with pytest.raises(ApiError) as refused:
         session.post("/record", {"limit_mb": 0})
     assert refused.value.code == "INVALID_REQUEST"
+
+
+BUSY = """
+    import time
+
+    def often(number):
+        return number + 1
+
+    def numbers(kind):
+        for number in range(10_000):
+            try:
+                yield number
+            except ValueError:
+                pass
+
+    def seldom(number):
+        return often(number)
+
+    def main():
+        kept = numbers("kept")
+        next(kept)
+        rounds = 0
+        while time.process_time() < 2:
+            for number in range(1000):
+                often(number)
+                next(numbers("dropped"))
+            seldom(rounds)
+            kept.throw(ValueError()) if rounds % 2 else next(kept)
+            rounds += 1
+        kept.close()
+        return rounds
+
+    main()
+"""
+
+
+@pytest.mark.parametrize("version", ["3.8", pytest.param("3.10", marks=pytest.mark.wide), "3.11", "3.12"])
+def test_functions_that_are_called_too_often_rest_and_all_others_are_recorded(
+    version: str, session: Session, program: Callable[..., Path], relay: Relay
+) -> None:
+    session.launch(program(BUSY), python_path=str(VERSIONS[version]), record=True)
+    (folder,) = recording_folders(relay.data_dir, session.id)
+    recording = read_recording(folder)
+    assert recording.end is not None and not recording.end["failures"]
+    rested = {recording.names[number].split(".")[-1] for number, _ in recording.end["rested"]}
+    assert "often" in rested and rested <= {"often", "numbers"}
+    (main,) = recording.named("main")
+    rounds = main[10]
+    seldom, often = recording.named("seldom"), recording.named("often")
+    assert [call[6] for call in seldom] == [[number] for number in range(rounds)]
+    assert all(call[2] == main[0] and call[9] == RETURNED and call[10] == call[6][0] + 1 for call in seldom)
+    assert 1000 < len(often) < rounds * 1001
+    assert all(call[10] == call[6][0] + 1 for call in often if call[9] == RETURNED)
+    assert [call[6] for call in recording.named("numbers")].count(["kept"]) == 1, "one that goes on has not begun"
 
 
 FORKING = """

@@ -25,6 +25,8 @@ _NOT_STEPPING = -1
 _STEPS_OVER = frozenset((108, 109, 159, 160))
 """Commands of pydevd: steps over and out, of all code or of the program's own."""
 _YIELD, _YIELD_FROM = opcode.opmap["YIELD_VALUE"], opcode.opmap.get("YIELD_FROM", 255)
+_STARTS = frozenset(opcode.opmap[name] for name in ("RESUME", "RETURN_GENERATOR") if name in opcode.opmap)
+"""What the frame of a generator or coroutine that begins is at, from 3.11 on."""
 _MOST_KEPT = 1000
 """Pieces of code of which is kept where lines begin."""
 _ident = threading.get_ident
@@ -229,6 +231,8 @@ class ThreadTracing:
 
     def on_call(self, frame: Any, event: str, arg: Any) -> Any:
         """Hear of every call in a thread that is traced."""
+        if self.recorder is not None and not self._foreign and not self.is_wanted():
+            return None  # the recording sees to its frames itself
         code = frame.f_code
         if is_debugger_file(code.co_filename) or line_tests.is_deciding():
             return None
@@ -391,6 +395,15 @@ def is_suspended(frame: Any) -> bool:
         return False
     data, at = frame.f_code.co_code, frame.f_lasti
     return data[at] == _YIELD or _YIELD_FROM in data[at + 2 : at + 3]  # of the latter it stands in front
+
+
+def is_at_start(frame: Any) -> bool:
+    """Tell whether a frame that is entered begins; that of a generator or coroutine may go on."""
+    at = frame.f_lasti
+    if at < 0:
+        return True
+    data = frame.f_code.co_code
+    return data[at] in _STARTS and not data[at + 1]
 
 
 def is_ours(function: Any) -> bool:

@@ -21,8 +21,6 @@ TOOL_IDS = (3, 5, 4, 2, 1, 0)
 
 
 class MonitoringCalls:
-    can_rest = True
-
     def __init__(self, calls: OpenCalls, following: CallFollowing) -> None:
         self._calls = calls
         self._following = following

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Tuple
 
 from ..frames import RESUMABLE, running_frames
 from ..full_speed.rewriting_way import tracing
-from ..full_speed.thread_tracing import BothTracers, FrameRecorder, is_ours, is_suspended
+from ..full_speed.thread_tracing import BothTracers, FrameRecorder, is_at_start, is_ours, is_suspended
 from .open_calls import CallFollowing, OpenCalls, take_running
 from .recorded_functions import RecordedFunction
 
@@ -22,12 +22,12 @@ UNKNOWN_ERROR = Exception("not known: the program has taken the trace function a
 
 
 class ProfileCalls:
-    can_rest = False
-
     def __init__(self, calls: OpenCalls, following: CallFollowing) -> None:
         self._calls = calls
         self._following = following
         self._is_on = False
+        self._errors: Dict[int, Tuple[Any, RecordedFunction]] = {}
+        """by the id of the frame, the last exception in a call that has not ended, and its function"""
         self._on_event, self._recorder, self._unwatch = self._make_callbacks()
 
     def start(self) -> None:
@@ -49,9 +49,14 @@ class ProfileCalls:
             sys.setprofile(None)
 
     def rest(self, function: RecordedFunction) -> None:
-        pass
+        """Record no more calls of a function. Its events come as before, and nothing is done with them."""
+        self._calls.functions.known[id(function.code)] = None
+        for place, (_, failed) in list(self._errors.items()):
+            if failed is function:
+                self._errors.pop(place, None)
 
-    wake = rest
+    def wake(self, function: RecordedFunction) -> None:
+        self._calls.functions.known[id(function.code)] = function
 
     def _begin_in_thread(self, frame: Any, event: str, arg: Any) -> Any:
         """Set the profile function in a thread at its next call, and give the trace function back."""
@@ -63,9 +68,7 @@ class ProfileCalls:
     def _make_callbacks(self) -> Tuple[Any, FrameRecorder, Callable[[Any], None]]:
         begin, end, fail, suspend, resume, catch, reach_line = self._following
         functions, suspended, find = self._calls.functions.known, self._calls.suspended, self._calls.functions.find
-        errors: Dict[int, Tuple[Any, int]] = {}
-        """the last exception of a frame, and its line"""
-        own, gettrace = self, sys.gettrace
+        own, errors, gettrace = self, self._errors, sys.gettrace
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
             if event == "call":
@@ -78,10 +81,10 @@ class ProfileCalls:
                 if not own._is_on:
                     sys.setprofile(None)
                     return
-                if function.flags & RESUMABLE and id(frame) in suspended:
-                    resume(frame)
-                else:
+                if not function.flags & RESUMABLE or is_at_start(frame):
                     begin(function, frame)
+                else:
+                    resume(frame)
                 if gettrace() is not None:
                     watch(frame)
             elif event == "return":
@@ -119,16 +122,16 @@ class ProfileCalls:
             if function is None or not own._is_on:
                 return False
             if event == "exception":
-                if errors.get(id(frame), (None, 0))[0] is not arg[1]:
+                if errors.get(id(frame), (None, None))[0] is not arg[1]:
                     note_caught(frame)
-                errors[id(frame)] = (arg[1], frame.f_lineno)
+                errors[id(frame)] = (arg[1], function)
             elif event == "line":
                 return reach_line(function, frame, frame.f_lineno)
             return True
 
         def note_caught(frame: Any) -> None:
             """Tell of the exception before: the function went on, so that it was handled there."""
-            error, _ = errors.pop(id(frame), (None, 0))
+            error, _ = errors.pop(id(frame), (None, None))
             if isinstance(error, BaseException):
                 catch(frame, error)
 
@@ -142,7 +145,7 @@ class ProfileCalls:
                 suspend(frame, value)
                 unwatch(frame)  # untraced, it would say up to 3.9 that it is where it was
             else:
-                error, _ = errors.pop(id(frame), (None, 0))
+                error, _ = errors.pop(id(frame), (None, None))
                 fail(function, frame, error if isinstance(error, BaseException) else UNKNOWN_ERROR)
 
         return on_event, FrameRecorder(watch, hear), unwatch

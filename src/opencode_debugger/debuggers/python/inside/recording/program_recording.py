@@ -241,7 +241,7 @@ class ProgramRecording:
         now, counts = time.process_time(), self._calls.call_counts
         took, self._cpu_before = now - self._cpu_before, now
         self._spent += cost
-        if not (self._options.is_complete or not self._way.can_rest or self._spent < GRACE or cost < SHARE * took):
+        if not (self._options.is_complete or self._spent < GRACE or cost < SHARE * took):
             least = sum(counts.values()) * LEAST_SHARE
             busy = [number for number, count in counts.items() if count > least]
             functions = [self._functions.recorded[number - 1] for number in busy]
