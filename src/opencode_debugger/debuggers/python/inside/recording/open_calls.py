@@ -77,6 +77,8 @@ class OpenCalls:
         self.batch_size = batch_size
         self.failures = 0
         """calls that could not be followed"""
+        self.suspensions = 0
+        """of coroutines and generators, since it was last decided who rests"""
         self.numbers = itertools.count(1)
         self.call_counts: Counter[int] = Counter()
         """of functions, by their numbers, since it was last decided who rests"""
@@ -300,6 +302,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             if len(suspended) >= MOST_SUSPENDED:  # generators that were dropped without a word
                 suspended.clear()
             suspended[id(frame)] = call
+            calls.suspensions += 1
             told = extra_of(call)
             if frame.f_code.co_flags & CO_COROUTINE:
                 told["since"] = now()

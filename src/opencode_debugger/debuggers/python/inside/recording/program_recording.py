@@ -79,8 +79,8 @@ class ProgramRecording:
         self._call_count = self._step_count = 0
         self._lost_calls = self._lost_steps = 0
         """that could not be written"""
-        self._cost_of_byte = 0.0
-        """seconds that it takes to record what is written as one byte"""
+        self._cost_of_byte = self._cost_of_call = 0.0
+        """seconds that it takes to record what is written as one byte, and a short call or a suspension"""
         self._spent = 0.0
         self._cpu_before = 0.0
         self.is_on = False
@@ -211,7 +211,8 @@ class ProgramRecording:
         try:
             size, began = sum(each.size for each in self._calls.pieces), time.thread_time()
             self._write_now()
-            self._decide_rest(size * self._cost_of_byte + time.thread_time() - began)
+            following = size * self._cost_of_byte + self._calls.suspensions * self._cost_of_call
+            self._decide_rest(following + time.thread_time() - began)
         finally:
             self._writing.release()
 
@@ -232,9 +233,9 @@ class ProgramRecording:
         following = calls.follow(lambda: None)
         outer = sys._getframe()
         following.begin(RecordedFunction(0, outer.f_code, "", self._options.secrets), outer)
-        seconds = _probe_cost(PROBES, following, self._options.secrets)
+        self._cost_of_call = _probe_cost(PROBES, following, self._options.secrets) * OWN_SHARE
         (probed, *_) = calls.take_pieces()
-        self._cost_of_byte = seconds * OWN_SHARE / (probed.size / probed.length)
+        self._cost_of_byte = self._cost_of_call * probed.length / probed.size
 
     def _decide_rest(self, cost: float) -> None:
         """Let functions rest that are called so often that recording them takes most of the time."""
@@ -247,6 +248,7 @@ class ProgramRecording:
             functions = [self._functions.recorded[number - 1] for number in busy]
             self._let_rest([each for each in functions if each.changes is None and not each.wake_latest])
         counts.clear()
+        self._calls.suspensions = 0
 
     def _wake_rested(self) -> None:
         computed, now = time.process_time(), time.perf_counter()

@@ -14,7 +14,7 @@ from ..breakpoints.function_names import LOCALS
 from ..code_lines import line_ranges
 from ..original_code import original_of, read_code
 from ..python_versions import stored_qualname
-from ..threads.asyncio_tasks import _task_name as task_name
+from ..threads.asyncio_tasks import task_name
 from ..values import raw
 from .line_changes import LineChanges
 from .recorded_scope import RecordedScope
@@ -128,6 +128,8 @@ class Lanes:
     def __init__(self) -> None:
         self._threads: Dict[Tuple[int, str], int] = {}
         self._tasks: Dict[int, Tuple[Any, int]] = {}
+        self._most_tasks = MOST_LANES
+        """of which the lanes are remembered before those that are gone are looked for"""
         self.rows: List[Tuple[int, str, str]] = []
 
     def current(self) -> int:
@@ -156,8 +158,9 @@ class Lanes:
             number = next((row[0] for row in self.rows[-1:] if row[1:] == OTHER_TASKS), -1)
             number = self._add(*OTHER_TASKS) if number < 0 else number
         self._tasks[id(task)] = (weakref.ref(task), number)
-        if len(self._tasks) > MOST_LANES:
+        if len(self._tasks) > self._most_tasks:
             self._tasks = {key: each for key, each in self._tasks.items() if each[0]() is not None}
+            self._most_tasks = max(MOST_LANES, 2 * len(self._tasks))
         return number
 
     def _add(self, kind: str, name: str) -> int:

@@ -35,6 +35,8 @@ PENDING = "PENDING"
 DEEPEST_CHAIN = 50
 TEXT_LIMIT = 200
 MOST_TRIES = 100
+MOST_CLASSES = 1000
+"""of which is remembered how their names are read"""
 
 
 class TaskNote(weakref.ref):  # type: ignore[type-arg]
@@ -58,6 +60,8 @@ class AsyncioFiles(Dict[str, bool]):
 
 
 _numbers = itertools.count(1)
+_name_readers: Dict[int, Tuple[type, Optional[Callable[[Any], Any]]]] = {}
+"""by the id of a class of tasks: it may hash oddly"""
 _notes: Dict[int, TaskNote] = {}
 """Notes that were found in the registers when tasks were last asked for, by the ids of their tasks."""
 _late_notes: Dict[int, TaskNote] = {}
@@ -172,7 +176,7 @@ def pending_tasks() -> Iterator[Tuple[Any, int, str, List[FrameType]]]:
         if not _is_done(task) and not _is_current(task):
             frames = _awaiting_frames(raw.read_attribute(task, "_coro"))
             if frames:
-                yield task, _note_of(task).number, _task_name(task), frames
+                yield task, _note_of(task).number, task_name(task), frames
 
 
 def _program_tasks() -> List[Any]:
@@ -240,7 +244,7 @@ def _task_row(task: Any) -> TaskRow:
     thread = _thread_of(task)
     is_current = _is_current(task)
     coroutine = raw.read_attribute(task, "_coro")
-    row: TaskRow = {"id": note.number, "name": _task_name(task), "state": _shown_state(task, is_current)}
+    row: TaskRow = {"id": note.number, "name": task_name(task), "state": _shown_state(task, is_current)}
     row["coroutine"] = _bounded_text(raw.read_attribute(coroutine, "__qualname__", raw.type_name(coroutine)))
     row["awaiting"] = [frame_place(frame) for frame in _current_frames(task, coroutine, thread)]
     row["waits_for"] = None if _is_done(task) or is_current else waits_for(task)
@@ -260,12 +264,21 @@ def _is_current(task: Any) -> bool:
         return False
 
 
-def _task_name(task: Any) -> str:
-    for base in raw.class_mro(type(task)):
-        found = raw.class_dict(base).get("get_name")
-        if type(found) is MethodDescriptorType:  # tasks in C have no other way
-            return _bounded_text(found(task))
-    return _bounded_text(raw.read_attribute(task, "_name"))
+def task_name(task: Any) -> str:
+    kind = type(task)
+    known = _name_readers.get(id(kind))
+    if known is None:
+        if len(_name_readers) >= MOST_CLASSES:
+            _name_readers.clear()
+        known = _name_readers[id(kind)] = (kind, _find_name_reader(kind))
+    read = known[1]
+    return _bounded_text(raw.read_attribute(task, "_name") if read is None else read(task))
+
+
+def _find_name_reader(kind: type) -> Optional[Callable[[Any], Any]]:
+    """Return what reads the names of tasks of a class in C, which have no other way."""
+    found = (raw.class_dict(base).get("get_name") for base in raw.class_mro(kind))
+    return next((each for each in found if type(each) is MethodDescriptorType), None)
 
 
 def _bounded_text(value: Any) -> str:
@@ -369,7 +382,7 @@ def waits_for(task: Any) -> str:
         return "its turn"
     if raw.is_a(waiter, raw.loaded_module("asyncio").Task):
         note = _find_note(waiter)
-        return "task %d '%s'" % (note.number if note else 0, _task_name(waiter))
+        return "task %d '%s'" % (note.number if note else 0, task_name(waiter))
     children = raw.read_attribute(waiter, "_children")
     if type(children) is list:
         return "%d of %d gathered tasks" % (sum(not _is_done(child) for child in children), len(children))
