@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from command import Ocdb
 
 
@@ -52,3 +54,47 @@ def test_a_test_that_cannot_be_run_says_why_though_nothing_was_recorded(
     told = ocdb("trace", "--test", str(path))
     assert "exited with code 1" in told and "pytest was not found" in told
     assert "no function of the recorded folders was called" in told
+
+
+@pytest.mark.parametrize("command", [["pytest"], ["-m", "pytest"]])
+def test_a_failing_test_is_told_first_however_pytest_is_started(
+    command: list[str], ocdb: Ocdb, program: Callable[..., Path]
+) -> None:
+    path = program("""
+        def price_of(item):
+            return {"pen": 1}.get(item)
+
+        def test_total():
+            assert sum(map(price_of, ["pen", "gift"])) == 1
+        """, "test_total.py")
+    path.with_name(".venv").symlink_to(sys.prefix)
+    told = ocdb("trace", "--cwd", str(path.parent), "--wait", "60", "--", *command, "-q", "-p", "no:xdist", path.name)
+    lines = told.splitlines()
+    assert "exited with code 1" in lines[0]
+    assert "1 time TypeError at test_total.py:5 in test_total: nothing recorded handled it" in lines[1]
+    assert "SystemExit" not in told, "the script that starts pytest is none of the program's code"
+
+
+def test_what_a_library_handles_is_not_said_to_be_handled_by_its_caller(
+    ocdb: Ocdb, program: Callable[..., Path]
+) -> None:
+    path = program("""
+        import unittest
+
+        class Lazy:
+            def __getattr__(self, name):
+                raise AttributeError(name)
+
+        class TotalTest(unittest.TestCase):
+            def test_total(self):
+                self.assertFalse(hasattr(Lazy(), "total"))
+                self.assertEqual(sum([1, 2]), 4)
+
+        unittest.main()
+        """, "test_total.py")
+    told = ocdb("trace", str(path))
+    lines = told.splitlines()
+    failed = "AssertionError at test_total.py:10 in TotalTest.test_total: handled by code that is not recorded"
+    assert failed in lines[1] and "called from <module> at test_total.py:12" in lines[1]
+    assert "SystemExit" in lines[3]
+    assert "AttributeError" not in told.partition("recording ")[0], "the interpreter asks for it, and handles it"

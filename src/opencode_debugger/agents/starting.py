@@ -116,7 +116,7 @@ def _parse_command(command: str) -> dict[str, Any]:
 
 
 def _parse_words(words: list[str]) -> dict[str, Any]:
-    program, *rest = words
+    program, *rest = ["python", *words] if words[0] in ("-m", "-c") else words
     if program.endswith(".py"):
         return {"script": program, "args": rest}
     if not PYTHON.fullmatch(os.path.basename(program)):

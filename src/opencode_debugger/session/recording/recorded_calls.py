@@ -40,6 +40,8 @@ class Function(NamedTuple):
     name: str
     line: int
     arguments: tuple[str, ...]
+    flags: int
+    """of its code; 0 where they are not known"""
     lines: tuple[tuple[int, int, int], ...]
     """ranges of its instructions with their lines"""
     has_lines: bool
@@ -201,9 +203,9 @@ class RecordedCalls:
         if kind == "H":
             self.header = dict(found)
         elif kind == "F":
-            for id, path, name, line, arguments, _, lines, has_lines in found:
+            for id, path, name, line, arguments, flags, lines, has_lines in found:
                 ranges = tuple(map(tuple, lines))
-                self.functions[id] = Function(id, path, name, line, tuple(arguments), ranges, has_lines)
+                self.functions[id] = Function(id, path, name, line, tuple(arguments), flags or 0, ranges, has_lines)
         elif kind == "T":
             self.lanes.update((number, f"{what} {name}") for number, what, name in found)
         elif kind == "S":
@@ -326,7 +328,7 @@ class RecordedCalls:
     def function_at(self, position: int) -> Function:
         """Return the function that a call is of."""
         id = self.function_ids[position]
-        return self.functions.get(id) or Function(id, "?", "?", 0, (), (), False)
+        return self.functions.get(id) or Function(id, "?", "?", 0, (), 0, (), False)
 
     def call_at(self, position: int) -> Call:
         return Call(

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from enum import IntEnum
+from inspect import CO_COROUTINE
 
 from ...answers.recordings import ErrorGroup
 from ...answers.shape import UNSET
 from .call_rows import call_row, named_values
 from .call_tree import NOWHERE
-from .recorded_calls import RAISED, RECEIVERS, Call, RecordedCalls, caught_in
+from .recorded_calls import FINISHED, RAISED, RECEIVERS, Call, RecordedCalls, caught_in
 from .recorded_values import EXCEPTION, Recorded
 
 MOST_LOCALS = 12
 MOST_WAY = 8
+MOST_CAUGHT = 5
+"""exceptions that are recorded of those that one call handles"""
+ASKED_BY_INTERPRETER = frozenset(("__next__", "__anext__", "__getattr__", "__getattribute__", "__getitem__", "__get__"))
+"""Methods whose exceptions often mean an end, or that something is not there: the interpreter handles them."""
+
+
+class HandledBy(IntEnum):
+    """What handled an exception, as far as the recording knows."""
+
+    NOTHING = 0
+    UNRECORDED = 1
+    RECORDED = 2
 
 
 @dataclass
@@ -22,7 +36,7 @@ class Raised:
 
     error: str
     fate: str
-    was_handled: bool
+    handled_by: HandledBy
     way: list[str]
     line: int | None
     first: int
@@ -32,7 +46,7 @@ class Raised:
 
 
 def error_groups(calls: RecordedCalls) -> list[Raised]:
-    """Return every exception by its place and fate: those that nothing handled first, then the rarest."""
+    """Return every exception by its place and fate: those that nothing recorded handled first, then the rarest."""
     groups: dict[tuple[object, ...], Raised] = {}
     for position in calls.raised:
         if not _came_from_within(calls, position):
@@ -42,33 +56,51 @@ def error_groups(calls: RecordedCalls) -> list[Raised]:
             if not _was_raised_within(calls, position, error):
                 fate = f"caught there, at line {line}"
                 key = (calls.function_ids[position], class_name(error), line, fate)
-                group = groups.setdefault(key, Raised(class_name(error), fate, True, [], line, position, position))
+                found = Raised(class_name(error), fate, HandledBy.RECORDED, [], line, position, position)
+                group = groups.setdefault(key, found)
                 group.count, group.last = group.count + 1, position
-    return sorted(groups.values(), key=lambda each: (each.was_handled, each.count, each.first))
+    return sorted(groups.values(), key=_rank)
+
+
+def _rank(group: Raised) -> tuple[object, ...]:
+    """Rank exceptions: an exit often follows from another one that nothing recorded handled."""
+    by = group.handled_by
+    return by is HandledBy.RECORDED, group.error == "SystemExit", by, group.count, group.first
 
 
 def _add(groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: list[int]) -> None:
     """Add an exception that has left these calls."""
     position, handler = left[0], calls.parents[left[-1]]
-    fate = _fate(calls, handler, left[-1])
+    fate, handled_by = _fate(calls, handler, left[-1])
     line, error = calls.extra_at(position).get("line"), class_name(calls.value_at(position))
     key = (calls.function_ids[position], error, line, fate)
     if key not in groups:
         way = [calls.function_at(each).name for each in left[:MOST_WAY]]
-        groups[key] = Raised(error, fate, handler != NOWHERE, way, line, position, position)
+        groups[key] = Raised(error, fate, handled_by, way, line, position, position)
     groups[key].count += 1
     groups[key].last = position
 
 
-def _fate(calls: RecordedCalls, handler: int, outermost: int) -> str:
+def _fate(calls: RecordedCalls, handler: int, outermost: int) -> tuple[str, HandledBy]:
     if handler == NOWHERE:
-        return "nothing recorded handled it"
-    value = calls.value_at(outermost)
-    handled = [line for line, error in caught_in(calls.extra_at(handler)) if _is_same(error, value)]
+        return "nothing recorded handled it", HandledBy.NOTHING
+    value, caught = calls.value_at(outermost), caught_in(calls.extra_at(handler))
+    handled = [line for line, error in caught if _is_same(error, value)]
     function = calls.function_at(handler)
     line = handled[0] if handled else function.line_at(calls.offsets[outermost])
-    place = os.path.basename(function.path) + (f":{line}" if line else "")
-    return f"caught in {function.name} at {place}"
+    place = function.name + " at " + os.path.basename(function.path) + (f":{line}" if line else "")
+    if not handled and len(caught) < MOST_CAUGHT and _left_to_others(calls, handler, outermost):
+        return f"handled by code that is not recorded, called from {place}", HandledBy.UNRECORDED
+    return f"caught in {place}", HandledBy.RECORDED
+
+
+def _left_to_others(calls: RecordedCalls, handler: int, outermost: int) -> bool:
+    """Tell whether code between two recorded calls has handled what the caller did not.
+
+    What a caller that still runs has handled is not known; the exception of a coroutine is kept for who awaits it."""
+    function = calls.function_at(outermost)
+    is_kept = bool(function.flags & CO_COROUTINE) or function.name.split(".")[-1] in ASKED_BY_INTERPRETER
+    return calls.hows[handler] in FINISHED and not is_kept
 
 
 def _left_calls(calls: RecordedCalls, position: int) -> list[int]:

@@ -73,7 +73,7 @@ class Extra(TypedDict, total=False):
 
 CallRow: Any = tuple[int, int, int, int, int, float, Values, int, float, int, Value, Extra | None]
 StepRow: Any = tuple[str, int, int, int, Values]
-FunctionRow: Any = tuple[int, str, str, int, tuple[str, ...], None, tuple[tuple[int, int, int | None], ...], bool]
+FunctionRow: Any = tuple[int, str, str, int, tuple[str, ...], int | None, tuple[tuple[int, int, int | None], ...], bool]
 
 
 class About(msgspec.Struct):
@@ -101,11 +101,10 @@ def write_export(calls: RecordedCalls, file: BinaryIO) -> None:
     header = calls.header.items()
     plain: dict[str, Plain] = {name: value for name, value in header if isinstance(value, (int, float, str))}
     rested = tuple((id, count) for id, count in (calls.ending or {}).get("rested") or ())
-    functions = [(*each[:5], None, *each[5:]) for each in calls.functions.values()]
     lanes = [(number, *name.split(" ", 1)) for number, name in calls.lanes.items()]
     file.write(HEADER.pack(MAGIC, VERSION))
     _write_chunk(file, ABOUT, About(calls.folder.name, plain, rested))
-    _write_chunk(file, FUNCTIONS, functions)
+    _write_chunk(file, FUNCTIONS, list(calls.functions.values()))
     _write_chunk(file, LANES, lanes)
     _write_chunk(file, SOURCES, calls.source_texts())
     for chunk in calls.chunks():

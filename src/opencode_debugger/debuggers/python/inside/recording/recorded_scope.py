@@ -34,7 +34,8 @@ class RecordedScope:
             return False
         found = self._files.get(code.co_filename)
         if found is None:
-            found = self._files[code.co_filename] = self._has_file(code.co_filename)
+            found = self._has_file(code.co_filename) and not _is_entry_script(code)
+            self._files[code.co_filename] = found
         return found and (not self._only_lines or self.has_lines(code, qualified_name))
 
     def _has_file(self, name: str) -> bool:
@@ -58,6 +59,13 @@ class RecordedScope:
         module = folder if file == "__init__.py" else os.path.join(folder, file[:-3] if file.endswith(".py") else file)
         whole = ".%s.%s" % (module.replace(os.sep, "."), qualified_name.replace("<locals>.", ""))
         return whole.endswith(tuple(self._chosen))
+
+
+def _is_entry_script(code: CodeType) -> bool:
+    """Tell whether a file is a script that an installer has made of a package's function: it defines nothing."""
+    scripts, folder = os.path.dirname(sys.executable), os.path.dirname(code.co_filename)
+    is_script = code.co_name == MODULE and os.path.realpath(folder) == os.path.realpath(scripts)
+    return is_script and not any(type(each) is CodeType for each in code.co_consts)
 
 
 def _is_installed(path: str) -> bool:
