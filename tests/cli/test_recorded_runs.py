@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import Ocdb
+from relays import line_of
 
 
 def test_a_recorded_program_is_asked_from_a_shell(ocdb: Ocdb, program: Callable[..., Path]) -> None:
@@ -85,16 +86,41 @@ def test_what_a_library_handles_is_not_said_to_be_handled_by_its_caller(
             def __getattr__(self, name):
                 raise AttributeError(name)
 
+        def parse(text):
+            return int(text)
+
         class TotalTest(unittest.TestCase):
             def test_total(self):
                 self.assertFalse(hasattr(Lazy(), "total"))
-                self.assertEqual(sum([1, 2]), 4)
+                self.assertRaises(ValueError, parse, "x")
+                self.assertEqual(parse("3"), 4)  # @failing
 
-        unittest.main()
+        unittest.main()  # @main
         """, "test_total.py")
     told = ocdb("trace", str(path))
-    lines = told.splitlines()
-    failed = "AssertionError at test_total.py:10 in TotalTest.test_total: handled by code that is not recorded"
-    assert failed in lines[1] and "called from <module> at test_total.py:12" in lines[1]
-    assert "SystemExit" in lines[3]
-    assert "AttributeError" not in told.partition("recording ")[0], "the interpreter asks for it, and handles it"
+    failed, _, rest = told.partition("recording ")[0].partition("first:")
+    failing, main = line_of(path, "failing"), line_of(path, "main")
+    assert f"1 time AssertionError at test_total.py:{failing} in TotalTest.test_total: handled by code that" in failed
+    assert f"is not recorded, called from <module> at test_total.py:{main}" in failed
+    assert "SystemExit" in rest and "ValueError" not in rest and "AttributeError" not in rest
+    expected = "in parse: handled by code that is not recorded, called from TotalTest.test_total at test_total.py"
+    assert expected in ocdb("errors")
+
+
+def test_skipped_tests_and_what_is_asked_for_in_vain_are_not_told_as_failures(
+    ocdb: Ocdb, program: Callable[..., Path]
+) -> None:
+    path = program("""
+        import pytest
+
+        def __getattr__(name):
+            raise AttributeError(name)
+
+        def test_later():
+            pytest.skip("not today")
+        """, "test_later.py")
+    path.with_name(".venv").symlink_to(sys.prefix)
+    told = ocdb("trace", "--wait", "60", "--test", str(path))
+    assert "exited with code 0" in told and "Skipped" not in told.partition("recording ")[0]
+    assert "AttributeError" not in told.partition("recording ")[0]
+    assert "Skipped" in ocdb("errors")

@@ -21,9 +21,9 @@ from opencode_debugger.debuggers.python.inside.recording.call_columns import (
     marshalled_columns,
     pack_columns,
 )
-from opencode_debugger.debuggers.python.inside.recording.open_calls import OpenCalls
+from opencode_debugger.debuggers.python.inside.recording.open_calls import MOST_CAUGHT, OpenCalls
 from opencode_debugger.debuggers.python.inside.recording.recording_file import HEADER
-from opencode_debugger.session.recording import packed_column
+from opencode_debugger.session.recording import packed_column, recorded_errors
 from opencode_debugger.session.recording.call_columns import TYPECODES, CallColumns
 from opencode_debugger.session.recording.call_selection import ORDERS, matching_positions, sorted_positions
 from opencode_debugger.session.recording.comparison.recording_difference import RunComparison
@@ -198,6 +198,7 @@ def recording_of(folder: Path, columns: list[Any], open_calls: list[Any] | None 
 
 def test_both_sides_of_a_recording_pack_values_alike() -> None:
     assert (TYPECODES, packed_column.VERSION) == (NUMBER_CODES, VALUES_VERSION)
+    assert recorded_errors.MOST_CAUGHT == MOST_CAUGHT
 
 
 def test_a_value_that_cannot_be_written_loses_only_its_call() -> None:

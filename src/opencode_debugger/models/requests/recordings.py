@@ -46,7 +46,7 @@ class CallsQuery(RecordingQuery):
 
 
 class ErrorsQuery(RecordingQuery):
-    unhandled: Truth = preset(False, "Only exceptions that nothing recorded handled.")
+    unhandled: Truth = preset(False, "Only exceptions that the program did not handle, as far as it was recorded.")
 
 
 class OriginQuery(RecordingQuery):

@@ -19,15 +19,21 @@ MOST_WAY = 8
 MOST_CAUGHT = 5
 """exceptions that are recorded of those that one call handles"""
 ASKED_BY_INTERPRETER = frozenset(("__next__", "__anext__", "__getattr__", "__getattribute__", "__getitem__", "__get__"))
-"""Methods whose exceptions often mean an end, or that something is not there: the interpreter handles them."""
+"""Methods whose exceptions often mean an end, or that something is not there: whoever asks handles them."""
+SKIPPED_TESTS = frozenset(("Skipped", "SkipTest", "XFailed"))
+"""Exceptions that tell pytest or unittest not to run a test."""
+BEGINNINGS = frozenset(("<module>", "main"))
+"""Functions that leave everything to a library at times, which runs the program's tests or requests."""
 
 
 class HandledBy(IntEnum):
     """What handled an exception, as far as the recording knows."""
 
     NOTHING = 0
-    UNRECORDED = 1
-    RECORDED = 2
+    ENTRY_LIBRARY = 1
+    """one that the program's beginning has called: to the program it was not handled"""
+    LIBRARY = 2
+    RECORDED = 3
 
 
 @dataclass
@@ -43,6 +49,10 @@ class Raised:
     """position of the call that raised the first"""
     last: int
     count: int = 0
+
+    @property
+    def is_unhandled(self) -> bool:
+        return self.handled_by <= HandledBy.ENTRY_LIBRARY
 
 
 def error_groups(calls: RecordedCalls) -> list[Raised]:
@@ -63,9 +73,8 @@ def error_groups(calls: RecordedCalls) -> list[Raised]:
 
 
 def _rank(group: Raised) -> tuple[object, ...]:
-    """Rank exceptions: an exit often follows from another one that nothing recorded handled."""
-    by = group.handled_by
-    return by is HandledBy.RECORDED, group.error == "SystemExit", by, group.count, group.first
+    """Rank exceptions: an exit often follows from another one that was not handled."""
+    return not group.is_unhandled, group.error == "SystemExit", group.handled_by, group.count, group.first
 
 
 def _add(groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: list[int]) -> None:
@@ -82,25 +91,22 @@ def _add(groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: l
 
 
 def _fate(calls: RecordedCalls, handler: int, outermost: int) -> tuple[str, HandledBy]:
+    value, left = calls.value_at(outermost), calls.function_at(outermost)
+    is_asked = left.name.split(".")[-1] in ASKED_BY_INTERPRETER
     if handler == NOWHERE:
-        return "nothing recorded handled it", HandledBy.NOTHING
-    value, caught = calls.value_at(outermost), caught_in(calls.extra_at(handler))
+        is_sign = is_asked or class_name(value) in SKIPPED_TESTS
+        return "nothing recorded handled it", HandledBy.LIBRARY if is_sign else HandledBy.NOTHING
+    caught = caught_in(calls.extra_at(handler))
     handled = [line for line, error in caught if _is_same(error, value)]
     function = calls.function_at(handler)
     line = handled[0] if handled else function.line_at(calls.offsets[outermost])
     place = function.name + " at " + os.path.basename(function.path) + (f":{line}" if line else "")
-    if not handled and len(caught) < MOST_CAUGHT and _left_to_others(calls, handler, outermost):
-        return f"handled by code that is not recorded, called from {place}", HandledBy.UNRECORDED
-    return f"caught in {place}", HandledBy.RECORDED
-
-
-def _left_to_others(calls: RecordedCalls, handler: int, outermost: int) -> bool:
-    """Tell whether code between two recorded calls has handled what the caller did not.
-
-    What a caller that still runs has handled is not known; the exception of a coroutine is kept for who awaits it."""
-    function = calls.function_at(outermost)
-    is_kept = bool(function.flags & CO_COROUTINE) or function.name.split(".")[-1] in ASKED_BY_INTERPRETER
-    return calls.hows[handler] in FINISHED and not is_kept
+    # What a caller that still runs has handled is not known; the exception of a coroutine is kept for who awaits it.
+    is_known = calls.hows[handler] in FINISHED and len(caught) < MOST_CAUGHT
+    if handled or is_asked or not is_known or left.flags & CO_COROUTINE:
+        return f"caught in {place}", HandledBy.RECORDED
+    by = HandledBy.ENTRY_LIBRARY if function.name in BEGINNINGS else HandledBy.LIBRARY
+    return f"handled by code that is not recorded, called from {place}", by
 
 
 def _left_calls(calls: RecordedCalls, position: int) -> list[int]:

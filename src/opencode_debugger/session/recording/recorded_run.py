@@ -39,7 +39,7 @@ from .files.known_recordings import KnownRecordings, RecordingPlace
 from .files.recording_export import WRITERS, ExportFolder
 from .folded_tree import FoldedTree
 from .recorded_calls import RECEIVERS, Call, Function, RecordedCalls, no_collection
-from .recorded_errors import HandledBy, error_groups, group_row
+from .recorded_errors import error_groups, group_row
 from .time_spent import milliseconds, slow_row, time_by_function
 from .value_filter import read_condition
 from .value_origin import (
@@ -159,7 +159,7 @@ class RecordedRun:
         """Return every exception, those that were handled as well unless only others are asked for."""
 
         def answer(calls: RecordedCalls) -> answers.ErrorList:
-            groups = [each for each in error_groups(calls) if not (unhandled and each.handled_by is HandledBy.RECORDED)]
+            groups = [each for each in error_groups(calls) if each.is_unhandled or not unhandled]
             rows = _within(budget, (group_row(calls, each) for each in groups),
                 lambda row: sum(len(line) + 1 for line in error_lines(row, self._view)))
             return answers.ErrorList(**_facts(calls), errors=rows, total=len(groups))
