@@ -5,6 +5,7 @@ Most of two runs is such a part, so that hardly any call of a million is looked 
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from operator import sub
 from typing import NamedTuple
@@ -79,11 +80,17 @@ def differing_calls(a: RecordedCalls, b: RecordedCalls, part: CommonPart) -> Ite
     hows_a, hows_b = a.hows[part.a : end_a], b.hows[part.b : end_b]
     if hows_a != hows_b:
         outcomes.update(index for index, (how, other) in enumerate(zip(hows_a, hows_b, strict=True)) if how != other)
-    catching = {each - part.a for each in a.catching} | {each - part.b for each in b.catching}
-    outcomes.update(index for index in catching if 0 <= index < part.length
-        and caught_errors(a, part.a + index) != caught_errors(b, part.b + index))
+    catching = {*_catching_in(a, part.a, part.length), *_catching_in(b, part.b, part.length)}
+    outcomes.update(index for index in catching
+        if caught_errors(a, part.a + index) != caught_errors(b, part.b + index))
     for index in sorted(given | outcomes):
         yield DifferingCalls(part.a + index, part.b + index, index not in given, index not in outcomes)
+
+
+def _catching_in(calls: RecordedCalls, first: int, length: int) -> Iterator[int]:
+    """Return which calls of a part have handled an exception: there may be many parts, and many such calls."""
+    catching = calls.catching
+    return (each - first for each in catching[bisect_left(catching, first) : bisect_left(catching, first + length)])
 
 
 def caught_errors(calls: RecordedCalls, position: int) -> list[str]:
