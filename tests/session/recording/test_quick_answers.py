@@ -21,11 +21,12 @@ from opencode_debugger.debuggers.python.inside.recording.call_columns import (
     marshalled_columns,
     pack_columns,
 )
-from opencode_debugger.debuggers.python.inside.recording.open_calls import MOST_CAUGHT, OpenCalls
+from opencode_debugger.debuggers.python.inside.recording.open_calls import MOST_CAUGHT, PIECE, OpenCalls
 from opencode_debugger.debuggers.python.inside.recording.recording_file import HEADER
 from opencode_debugger.session.recording import packed_column, recorded_errors
 from opencode_debugger.session.recording.call_columns import TYPECODES, CallColumns
 from opencode_debugger.session.recording.call_selection import ORDERS, matching_positions, sorted_positions
+from opencode_debugger.session.recording.comparison import common_parts
 from opencode_debugger.session.recording.comparison.recording_difference import RunComparison
 from opencode_debugger.session.recording.damage import Damaged
 from opencode_debugger.session.recording.files.known_recordings import KnownRecordings, RecordingPlace
@@ -64,7 +65,7 @@ class MadeUpRecording:
         while self._left:
             self._call(root[0], 0)
         self.open = [root]
-        rows = [self.ended[first : first + CHUNK_CALLS] for first in range(0, len(self.ended), CHUNK_CALLS)]
+        rows = [fresh(self.ended[first : first + CHUNK_CALLS]) for first in range(0, len(self.ended), CHUNK_CALLS)]
         self.chunks = [(ChunkPlace(f"{index // 4}.ocr", index, 1), Chunk(CallColumns.of_rows(calls), [], self.open, {}))
                        for index, calls in enumerate(rows)]
         self.names: list[tuple[str, Any]] = [("F", [
@@ -120,6 +121,11 @@ class MadeUpRecording:
 
     def read_chunk(self, place: ChunkPlace) -> Chunk:
         return next(chunk for known, chunk in self.chunks if known == place)
+
+
+def fresh(values: Any) -> Any:
+    """Return values to which nobody else refers, as in the program: marshal writes others in another way."""
+    return marshal.loads(marshal.dumps(values, 2))
 
 
 def indexed(recording: MadeUpRecording) -> RecordedCalls:
@@ -256,12 +262,45 @@ def test_an_attribute_is_told_of_where_it_was_another_one() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_two_runs_differ_alike_if_parts_are_compared_as_a_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = (indexed(MadeUpRecording(seed, odd=odd)) for odd in ((), (30, 31, 100)))
+    monkeypatch.setattr(common_parts, "LEAST_PACKED", 1)
     quick = [RunComparison.of(one, other), RunComparison.of(other, one), RunComparison.of(one, one)]
     monkeypatch.setattr(RunComparison, "_find_common_part", lambda *_: None)
     plain = [RunComparison.of(one, other), RunComparison.of(other, one), RunComparison.of(one, one)]
     assert [list(each.groups.items()) for each in quick] == [list(each.groups.items()) for each in plain]
     assert [each.matched for each in quick] == [each.matched for each in plain]
     assert quick[0].groups and not quick[2].groups
+
+
+THING = ("O", "Thing", 1 << 46, ["number", 1])
+NUMBER = 1 << 46
+
+
+@pytest.mark.parametrize(("value", "other", "is_alike"), [
+    (THING, (*THING[:2], 3 << 45, THING[3]), True),
+    (THING, ("O", "Other", *THING[2:]), False),
+    (THING, (*THING[:3], ["number", 2]), False),
+    (THING, (*THING[:3], ["number", True]), False),
+    (THING, (*THING[:2], 1, THING[3]), False),
+    (NUMBER, NUMBER + 1, False),
+    (("L", 2, [THING, NUMBER]), ("L", 2, [THING, NUMBER + 1]), False),
+    (("X", "Thing", [], NUMBER), ("X", "Thing", [], NUMBER + 1), False),
+], ids=["id", "class", "attribute", "kind of attribute", "short id", "number", "number after an object", "exception"])
+def test_packed_values_are_alike_if_only_the_ids_of_objects_differ(value: Any, other: Any, is_alike: bool) -> None:
+    one, two = (packed_column.pack(fresh([THING, each, THING, "end"])) for each in (value, other))
+    assert packed_column.are_alike(one, one) and packed_column.are_alike(one, two) is is_alike
+
+
+def test_pieces_of_calls_end_at_the_same_calls_however_early_some_are_written() -> None:
+    calls = OpenCalls(cast(Any, SimpleNamespace(known={})), cast(Any, None), 1 << 20)
+    written: list[int] = []
+    for moment in range(3 * PIECE):
+        calls.ended += [*ONE_CALL]
+        if len(calls.ended) >= calls.full_piece:
+            calls.pack_ended()
+        if moment in (100, 110, 300):
+            written += (each.length for each in calls.take_pieces())
+    written += (each.length for each in calls.take_pieces())
+    assert written == [101, 10, PIECE - 111, 301 - PIECE, 2 * PIECE - 301, PIECE]
 
 
 def test_what_falls_out_is_forgotten_without_reading_the_rest_again() -> None:

@@ -4,17 +4,15 @@
 
 from __future__ import annotations
 
-import struct
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .packed_column import Pieces, pack, unpack_pieces
+from .packed_column import Pieces, pack, packed_length, unpack_pieces
 
 TYPECODES = ("q", "i", "q", "i", "i", "d", "", "q", "d", "b", "", "")
 """of the columns; empty: values, marshalled some hundred at a time"""
-SIZE = struct.Struct("<I")
 LISTS = tuple(bytes([ord(kind) | flag]) for kind in "[(" for flag in (0, 0x80))
 """how a list or tuple begins, one that nobody refers to and one that somebody might"""
 
@@ -67,7 +65,7 @@ def _numbers(code: str, column: bytes) -> array[Any]:
 
 
 def _length(pieces: Any) -> int:
-    """Return how many values there are: marshal writes the length of a list after its kind."""
+    """Return how many values there are."""
     if type(pieces) is not tuple or not all(type(piece) is bytes and piece[:1] in LISTS for piece in pieces):
         raise ValueError("values of calls are not in lists")
-    return sum(SIZE.unpack_from(piece, 1)[0] for piece in pieces)
+    return sum(map(packed_length, pieces))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import marshal
+import re
+import struct
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias
@@ -15,6 +18,11 @@ CHUNKS_KEPT = 16
 VERSION = 3
 """of marshal's format: what comes again is written once. `inside/recording/call_columns.py` has the same; from 4 on the
 length of a short text is written otherwise, and `packed_bytes` would have to know that"""
+SIZE = struct.Struct("<I")
+OBJECT_ID = re.compile(
+    rb"(\(\x04\0\0\0(?:r.{4}|[tu\xf4\xf5]\x01\0\0\0O)(?:r.{4}|[tu\xf4\xf5].{4}[\w.]+))l"
+    rb"(?:\x04\0\0\0.{8}|\x03\0\0\0.{6})", re.DOTALL)
+"""how `("O", name, id` of an object is written, if its id has 31 to 60 bits; `r` refers to a text that came before"""
 
 Pieces: TypeAlias = tuple[bytes, ...]
 """lists that were marshalled one by one, and are one together"""
@@ -51,6 +59,11 @@ class PackedColumn:
         packed = self._packed[chunk]
         return needle in packed if isinstance(packed, bytes) else any(needle in piece for piece in packed)
 
+    def pieces(self, chunk: int) -> Iterator[bytes]:
+        """Return the lists of a chunk, packed."""
+        packed = self._packed[chunk]
+        yield from (packed,) if isinstance(packed, bytes) else packed
+
     def drop_last(self) -> None:
         self._unpacked.pop(len(self._packed) - 1, None)
         self._packed.pop()
@@ -69,6 +82,24 @@ def unpack_pieces(pieces: Pieces) -> list[Any]:
         return list(chain.from_iterable(map(marshal.loads, pieces)))
     except MALFORMED as error:
         raise Damaged(f"it has values of another shape ({type(error).__name__})") from None
+
+
+def packed_length(piece: bytes) -> int:
+    """Return how many values a packed list has: marshal writes it after its kind."""
+    return int(SIZE.unpack_from(piece, 1)[0])
+
+
+def are_alike(piece: bytes, other: bytes) -> bool:
+    """Tell whether two packed lists have the same values, whichever objects these are: they need not be unpacked then.
+
+    If they are not alike, they may have the same values nevertheless: marshal writes some in more than one way."""
+    if len(piece) != len(other):
+        return False
+    return piece == other or _without_ids(piece) == _without_ids(other)
+
+
+def _without_ids(piece: bytes) -> list[bytes]:
+    return OBJECT_ID.split(piece[1:])  # the list itself may begin as an object does
 
 
 def packed_bytes(value: Any) -> bytes:

@@ -19,7 +19,7 @@ from .call_tree import CallTree, Positions, find_positions
 from .damage import MALFORMED, Damaged
 from .files.exported_file import ExportedRecording, read_sources
 from .files.recording_file import Chunk, ChunkPlace, RecordingFolder
-from .packed_column import PackedColumn, unpack_pieces
+from .packed_column import PackedColumn, packed_length, unpack_pieces
 from .recorded_values import Recorded, error_text, pairs_of, value_text
 
 RUNS, RETURNED, RAISED, UNSEEN = range(4)
@@ -113,6 +113,14 @@ class ChunkRange(NamedTuple):
     chunk: int
     first: int
     end: int
+
+
+class PackedPiece(NamedTuple):
+    """What was packed of consecutive calls: the positions of the first, and after the last."""
+
+    first: int
+    end: int
+    packed: bytes
 
 
 class Step(NamedTuple):
@@ -362,6 +370,18 @@ class RecordedCalls:
             found += column.at(chunk)[position - first : part.stop - first]
             position = part.start + len(found)
         return found
+
+    def packed_pieces(self, column: PackedColumn, part: slice) -> Iterator[PackedPiece]:
+        """Return what was packed of calls at consecutive positions and of no others."""
+        chunk = max(0, bisect_right(self._first_calls, part.start) - 1)
+        while chunk < len(self._first_calls) and self._first_calls[chunk] < part.stop:
+            first = self._first_calls[chunk]
+            for packed in column.pieces(chunk):
+                end = first + packed_length(packed)
+                if part.start <= first and end <= part.stop:
+                    yield PackedPiece(first, end, packed)
+                first = end
+            chunk += 1
 
     def chunk_ranges(self, ids: set[int] | None = None) -> Iterator[ChunkRange]:
         """Return each chunk of calls, in the order in which they ended; only those with calls of some functions."""

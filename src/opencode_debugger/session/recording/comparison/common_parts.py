@@ -8,14 +8,17 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from operator import sub
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..recorded_calls import RecordedCalls, caught_in
+from ..packed_column import PackedColumn, are_alike, unpack_pieces
+from ..recorded_calls import PackedPiece, RecordedCalls, caught_in
 from ..recorded_values import error_text
 from .same_values import differing_lists, differing_values
 
 AT_ONCE = 4096
 """calls whose values are compared at once"""
+LEAST_PACKED = 1024
+"""calls of a part in which it is looked for what was packed of the same calls in both runs"""
 
 
 class CommonPart(NamedTuple):
@@ -28,7 +31,7 @@ class CommonPart(NamedTuple):
     def joined(self, other: CommonPart) -> CommonPart | None:
         """Return both as one if the other one comes next in both runs."""
         is_next = (other.a, other.b) == (self.a + self.length, self.b + self.length)
-        return self._replace(length=self.length + other.length) if is_next else None
+        return CommonPart(self.a, self.b, self.length + other.length) if is_next else None
 
 
 class DifferingCalls(NamedTuple):
@@ -70,13 +73,10 @@ def differing_calls(a: RecordedCalls, b: RecordedCalls, part: CommonPart) -> Ite
     """Return the calls of a part whose arguments or outcomes differ."""
     end_a, end_b = part.a + part.length, part.b + part.length
     given, outcomes = set[int](), set[int]()
-    for first in range(0, part.length, AT_ONCE):
-        size = min(AT_ONCE, part.length - first)
-        own, other = slice(part.a + first, part.a + first + size), slice(part.b + first, part.b + first + size)
-        lists = differing_lists(a.column_part(a.arguments, own), b.column_part(b.arguments, other))
-        values = differing_values(a.column_part(a.values, own), b.column_part(b.values, other))
-        given.update(first + place for place in lists)
-        outcomes.update(first + place for place in values)
+    for first, lists, more in _unlike_values(a, b, part, a.arguments, b.arguments):
+        given.update(first + place for place in differing_lists(lists, more))
+    for first, values, others in _unlike_values(a, b, part, a.values, b.values):
+        outcomes.update(first + place for place in differing_values(values, others))
     hows_a, hows_b = a.hows[part.a : end_a], b.hows[part.b : end_b]
     if hows_a != hows_b:
         outcomes.update(index for index, (how, other) in enumerate(zip(hows_a, hows_b, strict=True)) if how != other)
@@ -85,6 +85,40 @@ def differing_calls(a: RecordedCalls, b: RecordedCalls, part: CommonPart) -> Ite
         if caught_errors(a, part.a + index) != caught_errors(b, part.b + index))
     for index in sorted(given | outcomes):
         yield DifferingCalls(part.a + index, part.b + index, index not in given, index not in outcomes)
+
+
+def _unlike_values(
+    a: RecordedCalls, b: RecordedCalls, part: CommonPart, column_a: PackedColumn, column_b: PackedColumn
+) -> Iterator[tuple[int, list[Any], list[Any]]]:
+    """Return the values of both runs that may differ, some at once, with the index of the first in the part. Those that
+    were packed of the same calls are left out if they are alike already as they are packed."""
+
+    def unpacked(first: int, end: int) -> Iterator[tuple[int, list[Any], list[Any]]]:
+        for start in range(first, end, AT_ONCE):
+            stop = min(start + AT_ONCE, end)
+            yield (start, a.column_part(column_a, slice(part.a + start, part.a + stop)),
+                b.column_part(column_b, slice(part.b + start, part.b + stop)))
+
+    first = 0
+    for piece, other in _pieces_of_same_calls(a, b, part, column_a, column_b):
+        yield from unpacked(first, piece.first - part.a)
+        if not are_alike(piece.packed, other.packed):
+            yield piece.first - part.a, unpack_pieces((piece.packed,)), unpack_pieces((other.packed,))
+        first = piece.end - part.a
+    yield from unpacked(first, part.length)
+
+
+def _pieces_of_same_calls(
+    a: RecordedCalls, b: RecordedCalls, part: CommonPart, column_a: PackedColumn, column_b: PackedColumn
+) -> Iterator[tuple[PackedPiece, PackedPiece]]:
+    if part.length < LEAST_PACKED:
+        return
+    shift = part.b - part.a
+    others = {each.first - shift: each for each in b.packed_pieces(column_b, slice(part.b, part.b + part.length))}
+    for piece in a.packed_pieces(column_a, slice(part.a, part.a + part.length)):
+        other = others.get(piece.first)
+        if other is not None and other.end - shift == piece.end:
+            yield piece, other
 
 
 def _catching_in(calls: RecordedCalls, first: int, length: int) -> Iterator[int]:

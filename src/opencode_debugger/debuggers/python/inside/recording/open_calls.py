@@ -73,6 +73,9 @@ class OpenCalls:
         self.ended: List[Any] = []
         """the items of calls that have ended, one call after the other: fewer lists for the garbage collector"""
         self.pieces: List[PackedCalls] = []
+        self.full_piece = FULL_PIECE
+        """how many items are packed next: fewer after a piece that was written early. So pieces end at the same calls
+        in every run, and two runs can be compared as they are packed."""
         self.steps: List[bytes] = []
         self.batch_size = batch_size
         self.failures = 0
@@ -83,6 +86,7 @@ class OpenCalls:
         self.call_counts: Counter[int] = Counter()
         """of functions, by their numbers, since it was last decided who rests"""
         self._packing = allocate_lock()
+        self._packed_items = 0
         self._told: Set[int] = set()
         """numbers of calls that were told of in this segment while they were open"""
         self._segment = 0
@@ -107,6 +111,8 @@ class OpenCalls:
         try:
             items = self.ended[:]
             del self.ended[: len(items)]
+            self._packed_items += len(items)
+            self.full_piece = FULL_PIECE - self._packed_items % FULL_PIECE
             if items:
                 columns = [items[place::ITEMS] for place in range(ITEMS)]
                 del items
@@ -239,7 +245,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             call[10] = value if value is None or value is True or value is False else keep(value)
             call[9] = 1
             add_ended(call)
-            if len(ended) >= FULL_PIECE:
+            if len(ended) >= calls.full_piece:
                 add_piece()
         except Exception:
             calls.failures += 1
@@ -279,7 +285,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
         call[VALUE] = value
         call[HOW] = how
         add_ended(call)
-        if len(ended) >= FULL_PIECE:
+        if len(ended) >= calls.full_piece:
             add_piece()
 
     def keep_locals(frame: Any) -> List[Any]:
