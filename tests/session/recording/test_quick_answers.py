@@ -303,6 +303,14 @@ def test_pieces_of_calls_end_at_the_same_calls_however_early_some_are_written() 
     assert written == [101, 10, PIECE - 111, 301 - PIECE, 2 * PIECE - 301, PIECE]
 
 
+def test_runs_with_the_same_calls_share_who_called_whom() -> None:
+    one, other, longer = (indexed(MadeUpRecording(1, odd=odd)) for odd in ((), (), (30,)))
+    RunComparison.of(one, other)
+    RunComparison.of(one, longer)
+    assert other.tree is one.tree and longer.tree is not one.tree
+    assert longer.positions.get(longer.numbers[-1]) == len(longer) - 1
+
+
 def test_what_falls_out_is_forgotten_without_reading_the_rest_again() -> None:
     recording = MadeUpRecording(5)
     calls = indexed(recording)

@@ -28,6 +28,8 @@ RECEIVERS = ("self", "cls")
 """arguments that every method has"""
 ABOUT_CALLS = ("result", "error", "duration_ms", "thread", "call")
 """names that conditions know of every call, besides its arguments"""
+ABOUT_ORDER = ("positions", "order", "parents", "tree")
+"""properties that follow from the numbers of calls and their callers alone"""
 LINE, LAST_LINE, NO_MORE_LINES = "L", "E", "O"
 """kinds of steps"""
 LINES = (LINE, NO_MORE_LINES)
@@ -203,7 +205,7 @@ class RecordedCalls:
             self.damage = f"{self.folder.name} has rows of another shape: {error}"
         self._add_calls(CallColumns.of_rows([each.row for each in self._open.values()]))
         if has_news:
-            for name in ("tree", "parents", "order", "positions", "raised", "steps_by_call"):
+            for name in (*ABOUT_ORDER, "raised", "steps_by_call"):
                 self.__dict__.pop(name, None)
         return has_news
 
@@ -323,6 +325,11 @@ class RecordedCalls:
     @cached_property
     def tree(self) -> CallTree:
         return CallTree.of(self.parents, self.order)
+
+    def share_order(self, other: RecordedCalls) -> None:
+        """Take who called whom from another run if the numbers are the same, for it takes time to find out."""
+        if self.numbers == other.numbers and self.callers == other.callers:
+            self.__dict__.update((name, getattr(other, name)) for name in ABOUT_ORDER)
 
     @cached_property
     def raised(self) -> list[int]:

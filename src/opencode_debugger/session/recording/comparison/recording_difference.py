@@ -86,6 +86,8 @@ class RunSide:
         """The keys of all calls."""
         ids = self.calls.function_ids
         known = {id: self.keys.get(id, NOWHERE) for id in set(ids)}
+        if all(id == key for id, key in known.items()):
+            return ids
         return array("i", list(map(known.__getitem__, ids)))
 
     def key_at(self, position: int) -> int:
@@ -126,6 +128,7 @@ class RunComparison:
 
     @classmethod
     def of(cls, a: RecordedCalls, b: RecordedCalls) -> RunComparison:
+        b.share_order(a)
         comparison = cls(*_sides(a, b))
         for pairs in comparison._lanes():
             comparison._at = 0.0
@@ -323,13 +326,13 @@ def _common_length(a: Sequence[Any], b: Sequence[Any]) -> int:
 
 def _sides(a: RecordedCalls, b: RecordedCalls) -> tuple[RunSide, RunSide]:
     """Return both runs with keys for their functions: a file that only one has is known by its name alone, for the
-    same program may have been run from another folder."""
+    same program may have been run from another folder. They count as ids do, so that ids mostly are keys already."""
     shared = {each.path for each in a.functions.values()} & {each.path for each in b.functions.values()}
     numbers: dict[tuple[str, str], int] = {}
 
     def key(function: Function) -> int:
         path = function.path if function.path in shared else os.path.basename(function.path)
-        return numbers.setdefault((path, function.name), len(numbers))
+        return numbers.setdefault((path, function.name), len(numbers) + 1)
 
     one, other = ({id: key(each) for id, each in calls.functions.items()} for calls in (a, b))
     return RunSide(a, one), RunSide(b, other)
