@@ -14,12 +14,12 @@ from pathlib import Path
 from bench.recording import questions
 from bench.relay import RelayProcess
 from bench.speed import ways
-from bench.speed.interpreters import PythonUnderTest, find_pythons, is_installed, packages_folder
+from bench.speed.interpreters import PythonUnderTest, find_pythons, install_packages, is_installed, packages_folder
 from bench.speed.measure import ProgramRuns, SpeedPlan, say
-from bench.speed.places import EACH
+from bench.speed.places import EACH, Program
 
 PYTHONS = ("3.11", "3.12", "3.13")
-PROGRAMS = {"texts": 1.3, "tasks": 1.3, "richards": 3.0, "fib": 6.0}
+PROGRAMS = {"texts": 1.3, "tasks": 1.3, "server": 1.3, "package_tests": 1.3, "richards": 3.0, "fib": 6.0}
 """and how many times plain Python they may take on 3.12 and newer"""
 RECORDED, COMPLETE, VIZTRACER = "recorded", "complete", "viztracer"
 ROUNDS = 3
@@ -35,7 +35,8 @@ class Viztracer:
     def run(self, run: ways.Run) -> None:
         options = ["--log_func_args", "--log_func_retval", "--quiet", "-o", str(self._folder / "trace.json")]
         command = [run.python, "-m", "viztracer", *options, "--", str(run.script), *run.arguments]
-        environment = {**os.environ, **run.environment, "PYTHONPATH": str(self._packages)}
+        found = os.pathsep.join((run.environment["PYTHONPATH"], str(self._packages)))
+        environment = {**os.environ, **run.environment, "PYTHONPATH": found}
         subprocess.run(command, cwd=run.folder, env=environment, check=True, capture_output=True, timeout=ways.PATIENCE)
 
 
@@ -90,24 +91,44 @@ def measure(port: int, folder: Path, options: argparse.Namespace) -> Iterator[Re
     for version in options.python or [each for each in PYTHONS if each in pythons]:
         python = PythonUnderTest(version, pythons[version], packages_folder(version))
         viztracer = install_viztracer(python.path, version)
-        for name in options.program or PROGRAMS:
-            say(f"{name} on Python {version} …")
-            runs = ProgramRuns(EACH[name], python, folder, plan)
+        for program in _programs(python, options):
+            say(f"{program.name} on Python {version} …")
+            runs = ProgramRuns(program, python, folder, plan)
+            scope = _own_folders(program, python)
             found: dict[str, ways.Way] = {
-                RECORDED: ways.Relay(port, record=True),
-                COMPLETE: ways.Relay(port, record={"complete": True}),
+                RECORDED: ways.Relay(port, record={"scope": scope}),
+                COMPLETE: ways.Relay(port, record={"scope": scope, "complete": True}),
                 VIZTRACER: Viztracer(viztracer, folder),
             }
-            cells = [RecordedCell(name, version, way) for way in found]
-            for _ in range(options.rounds or (1 if options.quick else ROUNDS)):
+            cells = [RecordedCell(program.name, version, way) for way in found]
+            for index in range(options.rounds or (1 if options.quick else ROUNDS)):
                 plain = runs.run(ways.Plain(), None, plan.size)
                 for cell in cells:
+                    if cell.way == VIZTRACER and index > 0:
+                        continue  # it takes minutes for tests
                     cell.plain = min(cell.plain, plain)
                     try:
                         cell.best = min(cell.best, runs.run(found[cell.way], None, plan.size))
                     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
                         cell.failure = type(error).__name__
             yield from cells
+
+
+def _programs(python: PythonUnderTest, options: argparse.Namespace) -> list[Program]:
+    """Return what is to be run. Packages that it needs are installed; for a quick look those that are there must do."""
+    programs = [EACH[name] for name in options.program or PROGRAMS]
+    if is_installed(python.packages) or not any(each.package_file for each in programs):
+        return programs
+    if options.quick:
+        return [each for each in programs if not each.package_file]
+    install_packages(python.packages, python.path)
+    return programs
+
+
+def _own_folders(program: Program, python: PythonUnderTest) -> list[str]:
+    """Return what is recorded where a package is tested: it alone, for pytest is usually among what is installed."""
+    package, _, _ = program.package_file.partition("/")
+    return [str(python.packages / package), str(program.script.parent)] if package else []
 
 
 def markdown(cells: list[RecordedCell]) -> str:

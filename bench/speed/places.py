@@ -39,6 +39,7 @@ EACH = {
         Program("richards", "task is None", "{task.ident}", "other"),
         Program("texts", "host is None", "{host}", "other"),
         Program("tasks", "number < 0", "{number}", "other"),
+        Program("server", "number < 0", "{number}", "other"),
         Program("workers", "number < 0", "{number}", "other"),
         Program("exceptions", "number < 0", "{number}", "other"),
         Program(
