@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 HEADER = b"OCREC\2\0\0"
 COLUMN_CODES = ("q", "i", "q", "i", "i", "d", "", "q", "d", "b", "", "")
 """of the columns of calls; empty: values"""
-RETURNED, RAISED = 1, 2
+RETURNED, RAISED, UNSEEN = 1, 2, 3
 
 TRACED_RUN = r"""
 import json, sys, threading

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from recordings import RAISED, RETURNED, read_recording, recording_folders, traced_run
+from recordings import RAISED, RETURNED, UNSEEN, read_recording, recording_folders, traced_run
 from relays import ApiError, Relay, Session, line_of, pythons
 from targets import attach, running
 from waiting import wait_until
@@ -225,6 +225,9 @@ BUSY = """
             except ValueError:
                 pass
 
+    def refuse(number):
+        raise ValueError(number)
+
     def seldom(number):
         return often(number)
 
@@ -236,6 +239,11 @@ BUSY = """
             for number in range(1000):
                 often(number)
                 next(numbers("dropped"))
+            for number in range(100):
+                try:
+                    refuse(number)
+                except ValueError:
+                    pass
             seldom(rounds)
             kept.throw(ValueError()) if rounds % 2 else next(kept)
             rounds += 1
@@ -254,8 +262,8 @@ def test_functions_that_are_called_too_often_rest_and_all_others_are_recorded(
     (folder,) = recording_folders(relay.data_dir, session.id)
     recording = read_recording(folder)
     assert recording.end is not None and not recording.end["failures"]
-    rested = {recording.names[number].split(".")[-1] for number, _ in recording.end["rested"]}
-    assert "often" in rested and rested <= {"often", "numbers"}
+    rested = {recording.names[number].split(".")[-1]: rests for number, rests in recording.end["rested"]}
+    assert {"often", "refuse"} <= set(rested) <= {"often", "numbers", "refuse"}
     (main,) = recording.named("main")
     rounds = main[10]
     seldom, often = recording.named("seldom"), recording.named("often")
@@ -264,6 +272,10 @@ def test_functions_that_are_called_too_often_rest_and_all_others_are_recorded(
     assert 1000 < len(often) < rounds * 1001
     assert all(call[10] == call[6][0] + 1 for call in often if call[9] == RETURNED)
     assert [call[6] for call in recording.named("numbers")].count(["kept"]) == 1, "one that goes on has not begun"
+    raised = recording.named("refuse")
+    assert 20 < len(raised) < rounds * 100 and {call[9] for call in raised} <= {RAISED, UNSEEN}
+    unseen = sum("late" in (call[11] or {}) for call in raised)
+    assert unseen <= 21 * rested["refuse"] and bool(unseen) == (version == "3.12"), "a few of one that rests"
 
 
 FORKING = """

@@ -30,7 +30,7 @@ LOG_POINTS = "console"
 """the category of what log points write"""
 ENTRY_COST = 250
 """Bytes that an entry takes in memory besides its text."""
-UNFINISHED = 0.02
+UNFINISHED = 0.1
 """Seconds for which the beginning of a line waits for its rest: unbuffered prints write a line in two pieces."""
 LONGEST = 32 * 1024
 LONGEST_PROMPT = 1000

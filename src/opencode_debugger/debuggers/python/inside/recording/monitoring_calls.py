@@ -16,6 +16,8 @@ from .open_calls import CallFollowing, OpenCalls, take_running
 from .recorded_functions import RecordedFunction
 
 TOOL_NAMES = ("opencode-debugger-find", "opencode-debugger-record")
+FAILURES_PER_REST = 20
+"""exceptions that are recorded of a function that rests"""
 TOOL_IDS = (3, 5, 4, 2, 1, 0)
 """Tools that we may use, the preferred one first."""
 
@@ -116,11 +118,13 @@ class MonitoringCalls:
 
         def on_unwind(code: CodeType, offset: int, error: BaseException) -> None:
             function = known.get(id(code))
-            if function is not None:
-                fail(function, getframe(1), error)
+            if function is None or (function.wake_latest and function.unseen_failures >= FAILURES_PER_REST):
+                return
+            fail(function, getframe(1), error)
 
         def on_handled(code: CodeType, offset: int, error: BaseException) -> None:
-            if known.get(id(code)) is not None:
+            function = known.get(id(code))
+            if function is not None and not function.wake_latest:
                 catch(getframe(1), error)
 
         def on_line(code: CodeType, line: int) -> None:

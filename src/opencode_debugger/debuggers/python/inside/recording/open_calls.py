@@ -263,6 +263,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
                     finish(call, frame, RETURNED, CLOSED)
                 return
             if call is None:  # its start was not seen
+                function.unseen_failures += 1
                 place = find_parent(frame.f_back, function.flags & CO_COROUTINE)
                 if place is None:
                     return

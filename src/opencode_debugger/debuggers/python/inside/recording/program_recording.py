@@ -26,17 +26,17 @@ if monitoring is not None:
 else:
     from .profile_calls import ProfileCalls as way
 
-BATCH = 4_096
+BATCH = 2_048
 """calls that are written at once"""
 TICK = 0.25
 """seconds between looks at what is to be written, and at who has rested long enough"""
 PATIENCE = 2.0
 """seconds to wait for somebody who is writing"""
-GRACE = 0.2
+GRACE = 0.1
 """seconds that recording may take before anything rests"""
-SHARE = 0.5
+SHARE = 0.25
 """of the time that recording may take after that"""
-LEAST_SHARE = 0.005
+LEAST_SHARE = 0.01
 """of the calls: functions that are called less often than that do not rest"""
 SHORTEST_REST, LONGEST_REST = 0.1, 2.0
 """seconds of processor time: on a busy machine the program needs longer for them"""
@@ -261,7 +261,7 @@ class ProgramRecording:
 
     def _let_rest(self, functions: List[RecordedFunction]) -> None:
         for function in functions:
-            function.rests += 1
+            function.rests, function.unseen_failures = function.rests + 1, 0
             rest = min(SHORTEST_REST * 2 ** min(function.rests - 1, 8), LONGEST_REST)
             function.wake_at, function.wake_latest = time.process_time() + rest, time.perf_counter() + LATEST_WAKE
             self._way.rest(function)

@@ -29,7 +29,7 @@ class RecordedFunction:
 
     __slots__ = (
         "argument_count", "arguments", "changes", "code", "flags", "has_closure", "has_plain_arguments", "has_self",
-        "masked", "name", "number", "path", "rests", "wake_at", "wake_latest"
+        "masked", "name", "number", "path", "rests", "unseen_failures", "wake_at", "wake_latest"
     )  # fmt: skip
 
     def __init__(self, number: int, code: CodeType, name: str, is_secret: Callable[[str], bool]) -> None:
@@ -52,6 +52,8 @@ class RecordedFunction:
         """How its lines are recorded, if they are."""
         self.rests = 0
         """How often it was called too often to be recorded."""
+        self.unseen_failures = 0
+        """How many of its calls have raised an exception in this rest, and are recorded for that."""
         self.wake_at = self.wake_latest = 0.0
         """When it is recorded again, by the processor's time and by the clock; the latter is 0 if it is recorded."""
 
