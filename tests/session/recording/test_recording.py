@@ -275,7 +275,8 @@ def test_functions_that_are_called_too_often_rest_and_all_others_are_recorded(
     raised = recording.named("refuse")
     assert 20 < len(raised) < rounds * 100 and {call[9] for call in raised} <= {RAISED, UNSEEN}
     unseen = sum("late" in (call[11] or {}) for call in raised)
-    assert unseen <= 21 * rested["refuse"] and bool(unseen) == (version == "3.12"), "a few of one that rests"
+    in_each = 20 if version == "3.12" else 0  # of the first ones, and perhaps one that began before it woke
+    assert bool(in_each) <= bool(unseen) and unseen <= (in_each + 1) * rested["refuse"]
 
 
 FORKING = """
