@@ -3,7 +3,9 @@
 Runs on every Python from 3.8 on.
 """
 
+import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -17,6 +19,7 @@ from _pydevd_bundle.pydevd_constants import HTTP_JSON_PROTOCOL
 from _pydevd_bundle.pydevd_defaults import PydevdCustomization
 from _pydevd_bundle.pydevd_net_command import NULL_NET_COMMAND, NetCommand
 from inside.pydevd_patches import message_sending, pydevd_output, pydevd_parts
+from inside.rpc.event_sending import send_event
 
 THREADS, MESSAGES, LONGEST = 4, 400, 30000
 PydevdCustomization.DEFAULT_PROTOCOL = HTTP_JSON_PROTOCOL
@@ -24,6 +27,7 @@ debugger = pydevd.PyDB(set_as_global=False)
 pydevd_output.install()
 pydevd_parts.install()
 message_sending.install()
+pydevd.set_global_debugger(debugger)
 
 
 def message(sender, number, size):
@@ -35,7 +39,7 @@ def messages_of(sock):
     with sock.makefile("rb") as stream:
         for header in iter(stream.readline, b""):
             assert stream.readline() == b"\r\n"
-            yield eval(stream.read(int(header.split(b":")[1])))
+            yield json.loads(stream.read(int(header.split(b":")[1])))
 
 
 def new_writer():
@@ -95,6 +99,27 @@ for _ in range(THREADS * MESSAGES):
     seen[found["sender"]].append(found["number"])
 assert all(numbers == list(range(MESSAGES)) for numbers in seen.values()), seen
 received.close()
+theirs.close()
+
+writer, theirs = new_writer()
+debugger.writer = writer
+signal.signal(signal.SIGALRM, lambda number, frame: send_event("interrupting", {}))
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+for number in range(MESSAGES * 10):  # half of them before anybody sends or reads
+    send_event("log", {"number": number, "text": "ä\udc80" * (number % 100)})
+    if number % 7 == 0:
+        writer.add_command(message("between", number, 5))
+    if number == MESSAGES * 5:
+        writer.start()
+signal.setitimer(signal.ITIMER_REAL, 0)
+received = (found.get("body", found) for found in messages_of(theirs))
+wanted = (found for found in received if found.get("kind") != "interrupting")
+for number in range(MESSAGES * 10):
+    assert next(wanted) == {"kind": "log", "number": number, "text": "ä\udc80" * (number % 100)}
+    if number % 7 == 0:
+        assert next(wanted)["number"] == number
+while not writer.empty():
+    pass
 theirs.close()
 writer.add_command(message("late", 1, 10))  # whoever sends to nobody is not harmed
 print("in order")

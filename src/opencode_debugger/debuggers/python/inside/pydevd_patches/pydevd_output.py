@@ -32,10 +32,10 @@ def install() -> None:
         if self._after_send or get_protocol() != HTTP_JSON_PROTOCOL:
             original(self, sock)
         else:
-            sock.sendall(framed_message(self))
+            sock.sendall(framed_message(self._as_bytes))
 
     NetCommand.send = send
 
 
-def framed_message(command: Any) -> bytes:
-    return b"Content-Length: %d\r\n\r\n%b" % (len(command._as_bytes), command._as_bytes)
+def framed_message(text: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%b" % (len(text), text)

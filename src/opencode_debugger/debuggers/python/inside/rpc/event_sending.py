@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import threading
+from json import JSONEncoder
 from typing import Callable, Dict, Mapping
 
-from ..pydevd_patches import pydevd_parts
+from ..pydevd_patches import message_sending, pydevd_parts
 from ..pydevd_patches.message_sending import NEWS
 
 Send = Callable[[str, Mapping[str, object]], None]
+_encode = JSONEncoder(default=str).encode
 
 
 def send_event(kind: str, body: Mapping[str, object]) -> None:
-    pydevd_parts.pydevd.send_json_message(_event_message(kind, body))
+    py_db = pydevd_parts.pydevd.get_global_debugger()
+    if py_db is None or py_db.writer is None:
+        return
+    message = _event_message(kind, body)
+    if not message_sending.send_news(py_db, _encode(message).encode("ascii")):
+        pydevd_parts.pydevd.send_json_message(message)
 
 
 def _event_message(kind: str, body: Mapping[str, object]) -> Dict[str, object]:
