@@ -129,15 +129,15 @@ def _compile_log(parts: List[Any]) -> List[Any]:
 
 def evaluate_in_scope(code: CodeType, scope: Any, more: Optional[Dict[str, Any]] = None) -> object:
     names = {**scope.f_locals, **more} if more else scope.f_locals
-    if any(isinstance(constant, CodeType) for constant in code.co_consts):
+    if CodeType in map(type, code.co_consts):
         # A generator or lambda in the expression sees only globals: so everything is one.
         return eval(code, {**scope.f_globals, **names})
     return eval(code, scope.f_globals, names)
 
 
 def log_message(parts: List[Any], scope: Any) -> str:
-    text = "".join(part if isinstance(part, str) else _log_part(part, scope) for part in parts)
-    return encodable(clip(text, LONGEST_MESSAGE)[0])
+    text = "".join([part if type(part) is str else _log_part(part, scope) for part in parts])
+    return text if len(text) <= LONGEST_MESSAGE and text.isascii() else encodable(clip(text, LONGEST_MESSAGE)[0])
 
 
 def _log_part(part: Any, scope: Any) -> str:
@@ -145,7 +145,8 @@ def _log_part(part: Any, scope: Any) -> str:
     code, conversion, format_parts = part
     try:
         shown = evaluate_in_scope(code, scope)
-        return format(CONVERSIONS[conversion](shown) if conversion else shown, log_message(format_parts, scope))
+        shown = CONVERSIONS[conversion](shown) if conversion else shown
+        return format(shown, log_message(format_parts, scope) if format_parts else "")
     except Exception as error:
         return "<%s>" % error_text(error)
 

@@ -73,6 +73,8 @@ paused_tracers: Dict[int, Any] = {}
 """Trace functions of the program's own, by thread, that are told nothing of what is done here."""
 _deciding: Set[int] = set()
 """Threads that decide here: what they call meanwhile is none of the program's."""
+_has_conditions = False
+"""A condition has become a function: what that calls has to be told from the program's own calls."""
 
 
 def _unseen(decide: Callable[..., bool]) -> Callable[..., bool]:
@@ -227,6 +229,8 @@ class BreakpointTest:
         is_function = bool(self.code.co_flags & CO_OPTIMIZED)
         if not is_function and self.code.co_name != "<module>":
             return None
+        global _has_conditions
+        _has_conditions = True
         self.scope["_ocdb_globals"] = None
         if used <= set(self.names):
             return _compile(_OF_LOCALS, self.names, text)
@@ -316,7 +320,7 @@ def is_quiet(ident: int) -> bool:
     info = getattr(thread, "additional_info", None)
     if info is not None and info.is_tracing:
         return True
-    return _is_in_condition(_getframe(1))
+    return _has_conditions and _is_in_condition(_getframe(1))
 
 
 def _is_in_condition(frame: Any) -> bool:
