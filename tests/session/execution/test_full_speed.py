@@ -176,6 +176,82 @@ print("done")
         assert session.output() == "done\n"
 
 
+STOPS = {
+    "plain": ("i == 801", "801"),
+    "several": ("i - i + total == 802", "802"),
+    "closure": ("outside + i == 1004", "994"),
+    "reads": ("i == LIMIT + 103", "803"),
+    "others": ("i == LIMIT + 103", "603"),
+    "calls": ("is_wanted(i)", "804"),
+    "yields": ("i == 805", "805"),
+    "fails": ("table[i] < 0", "806"),
+}
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_a_condition_that_decides_many_arrivals_stops_in_the_frame_that_it_has_looked_at(
+    api: Api, program: Write, version: str
+) -> None:
+    """On 3.12 what decides has no frame that anybody sees."""
+    lines = {name: f"i  # @{name}" for name in STOPS}
+    path = program(
+        f"""
+import traceback, types
+LIMIT = 700
+def is_wanted(i):
+    assert traceback.extract_stack()[0].name == "<module>"
+    return i == 804
+def plain():
+    for i in range(1000):
+        {lines["plain"]}
+    later = 0
+def several():
+    for i in range(1000):
+        total = i
+        {lines["several"]}
+def around(outside):
+    def closure():
+        for i in range(1000):
+            outside, {lines["closure"]}
+    return closure
+def reads():
+    for i in range(1000):
+        {lines["reads"]}
+def others():
+    for i in range(650):
+        {lines["others"]}
+def calls():
+    for i in range(1000):
+        {lines["calls"]}
+def yields():
+    for i in range(1000):
+        yield {lines["yields"]}
+def fails(table):
+    for i in range(807):
+        {lines["fails"]}
+plain()
+several()
+around(10)()
+reads()
+others()
+types.FunctionType(others.__code__, {{"LIMIT": 500}})()
+calls()
+list(yields())
+fails(range(806))
+"""
+    )
+    (python,) = pythons(version).values()
+    with api.session(python_path=str(python)) as session:
+        for name, (condition, _) in STOPS.items():
+            session.break_at(path, name, condition=condition)
+        stop = session.launch(path)
+        for name, (_, i) in STOPS.items():
+            assert (stop["stop_reason"], stop["stack"][0]["name"]) == ("breakpoint", name)
+            assert (stop["current_location"]["line"], session.locals()["i"]) == (line_of(path, name), i)
+            stop = session.resume()
+        assert stop["status"] == "terminated"
+
+
 def test_hits_of_a_library_are_the_programs_and_a_condition_that_fails_stops_after_any_number_of_arrivals(
     api: Api, either: Path, program: Write
 ) -> None:

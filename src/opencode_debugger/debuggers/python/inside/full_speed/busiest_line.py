@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import ast
 from textwrap import indent
-from types import CodeType, SimpleNamespace
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional
 
 from ..breakpoints.hit_decisions import HitRule
 from .condition_functions import compile_function, reading_text, usable_expression
+from .hidden_frames import CAN_HIDE, hidden_code
 from .line_spots import Spot
 
 ENOUGH_ARRIVALS = 500
 _MAKER = """
-def make(_ocdb_own_code, _ocdb_getframe, _ocdb_rare, _ocdb_next, _ocdb_compare):
+def make(_ocdb_own_code, _ocdb_getframe, _ocdb_locals, _ocdb_globals, _ocdb_rare, _ocdb_next, _ocdb_compare):
     def on_line(_ocdb_code, _ocdb_line):
         if _ocdb_line != %d or _ocdb_code is not _ocdb_own_code%s:
             return _ocdb_rare.arrive(_ocdb_code, _ocdb_line, _ocdb_getframe(1))
@@ -25,9 +26,12 @@ def make(_ocdb_own_code, _ocdb_getframe, _ocdb_rare, _ocdb_next, _ocdb_compare):
     return on_line
 """
 """A call fetches every variable that it may use, so what is seldom used is behind one of them."""
-_OTHER_GLOBALS = " or _ocdb_getframe(1).f_globals is not _ocdb_rare.scope"
+_LOCALS = "_ocdb_locals()" if CAN_HIDE else "_ocdb_getframe(1).f_locals"
+_GLOBALS = "_ocdb_globals()" if CAN_HIDE else "_ocdb_getframe(1).f_globals"
+"""The program's; `_ocdb_getframe(1)` is its frame either way, because the callback is counted though it is not seen."""
+_OTHER_GLOBALS = " or %s is not _ocdb_rare.scope" % _GLOBALS
 _READING = """\
-_ocdb_names = _ocdb_getframe(1).f_locals
+_ocdb_names = %s
 try:
     %s
 except _ocdb_rare.KeyError:
@@ -81,9 +85,9 @@ def make_callback(
     source = _MAKER % (line, other_globals, indent(body, " " * 8))
     make: Any = compile_function(source, expressions, frame.f_globals, None)
     rare = SimpleNamespace(scope=frame.f_globals, Exception=Exception, KeyError=KeyError, **calls)
-    made: Callable[[CodeType, int], object] = make(
-        spot.code, calls["getframe"], rare, rule.next_number, rule.compare
-    )
+    made: FunctionType = make(spot.code, calls["getframe"], locals, globals, rare, rule.next_number, rule.compare)
+    if CAN_HIDE:
+        made.__code__ = hidden_code(made.__code__)
     return made
 
 
@@ -92,8 +96,8 @@ def _test_text(expression: ast.expr, read: List[str], expressions: Dict[str, ast
     if not read:
         return _TESTING
     if len(read) > 1 or any(isinstance(node, ast.Call) for node in ast.walk(expression)):
-        return _READING % reading_text(read) + _TESTING
+        return _READING % (_LOCALS, reading_text(read)) + _TESTING
     # The variable is read where it is used: to keep it would cost more. It may have no value yet: what fails is decided
     # once more in the common way, which does no harm to an expression that calls nothing.
-    expressions[read[0]] = ast.parse("_ocdb_getframe(1).f_locals[%r]" % read[0], mode="eval").body
+    expressions[read[0]] = ast.parse("%s[%r]" % (_LOCALS, read[0]), mode="eval").body
     return _READING_AND_TESTING
