@@ -17,15 +17,18 @@ from .hidden_frames import CAN_HIDE, hidden_code
 from .line_spots import Spot
 
 ENOUGH_ARRIVALS = 500
-_MAKER = """
-def make(_ocdb_own_code, _ocdb_getframe, _ocdb_locals, _ocdb_globals, _ocdb_rare, _ocdb_next, _ocdb_compare):
-    def on_line(_ocdb_code, _ocdb_line):
-        if _ocdb_line != %d or _ocdb_code is not _ocdb_own_code%s:
-            return _ocdb_rare.arrive(_ocdb_code, _ocdb_line, _ocdb_getframe(1))
+_CALLBACK = """\
+def on_line(_ocdb_code, _ocdb_line):
+    if _ocdb_line != %d or _ocdb_code is not _ocdb_own_code%s:
+        return _ocdb_rare.arrive(_ocdb_code, _ocdb_line, _ocdb_getframe(1))
+%s"""
+_MAKER = """\
+def make(%s):
 %s
     return on_line
 """
-"""A call fetches every variable that it may use, so what is seldom used is behind one of them."""
+"""For a callback whose globals are the program's. A call fetches every variable of the function around it that it may
+use, so what is seldom used is behind one of them. Globals are fetched faster."""
 _LOCALS = "_ocdb_locals()" if CAN_HIDE else "_ocdb_getframe(1).f_locals"
 _GLOBALS = "_ocdb_globals()" if CAN_HIDE else "_ocdb_getframe(1).f_globals"
 """The program's; `_ocdb_getframe(1)` is its frame either way, because the callback is counted though it is not seen."""
@@ -82,10 +85,16 @@ def make_callback(
         other_globals = "" if set(names) <= set(own) else _OTHER_GLOBALS
         expressions["_ocdb_condition"] = expression
         body = _test_text(expression, [name for name in names if name in own], expressions)
-    source = _MAKER % (line, other_globals, indent(body, " " * 8))
-    make: Any = compile_function(source, expressions, frame.f_globals, None)
+    source = _CALLBACK % (line, other_globals, indent(body, " " * 4))
     rare = SimpleNamespace(scope=frame.f_globals, Exception=Exception, KeyError=KeyError, **calls)
-    made: FunctionType = make(spot.code, calls["getframe"], locals, globals, rare, rule.next_number, rule.compare)
+    needed: Dict[str, Any] = {"_ocdb_own_code": spot.code, "_ocdb_rare": rare, "_ocdb_getframe": calls["getframe"]}
+    needed.update(_ocdb_locals=locals, _ocdb_globals=globals)
+    needed.update(_ocdb_next=rule.next_number, _ocdb_compare=rule.compare)
+    if other_globals or not CAN_HIDE:
+        source = _MAKER % (", ".join(needed), indent(source, " " * 4))
+        made: FunctionType = compile_function(source, expressions, frame.f_globals, None)(**needed)
+    else:  # it needs none of the program's, and what it calls sees none of its own
+        made = compile_function(source, expressions, needed, None)
     if CAN_HIDE:
         made.__code__ = hidden_code(made.__code__)
     return made
