@@ -473,6 +473,34 @@ def test_breakpoints_are_set_and_removed_while_the_program_runs(session: Session
     assert reasons == ["new", "removed", "new"]
 
 
+def test_a_breakpoint_that_is_removed_as_the_program_comes_to_it_stops_at_none_that_comes_later(
+    session: Session, program: Callable[..., Path]
+) -> None:
+    path = program(
+        """
+        def tick(n):
+            return n + 1  # @tick
+
+        n = 0
+        while n >= 0:
+            n = tick(n)
+        """
+    )
+    session.break_at(path, "tick")
+    session.launch(path)
+    for _ in range(10):
+        session.post("/continue")
+        session.delete("/breakpoints")
+        session.get("/report", wait="0.05")
+        if session.get("/status")["status"] == "paused":  # before the removal
+            session.post("/continue")
+        session.break_at(path, "tick", condition="n < 0")
+        assert session.get("/report", wait="0.1")["status"] == "running"
+        session.delete("/breakpoints")
+        session.break_at(path, "tick")
+        assert session.get("/report", wait="20")["status"] == "paused"
+
+
 def test_breakpoints_are_set_and_removed_while_it_is_paused(session: Session, path: Path) -> None:
     session.break_at(path, "call")
     session.launch(path)

@@ -16,6 +16,8 @@ from .condition_functions import Test, make_test
 
 _HIT = re.compile(r"__import__\('_ocdb'\)\.hit\((\d+)\)$")
 _FUNCTION_HIT = re.compile(r"__import__\('_ocdb'\)\.hit_function\((\d+)\)$")
+NO_RULE = -1
+"""The number of a breakpoint that does not depend on a rule."""
 LineBreakpoints = Dict[int, Any]
 """pydevd's breakpoints of a file, by line"""
 
@@ -40,8 +42,7 @@ class Spot:
         self.is_in_library = is_in_library
         self.next = next
         """of those on the same line of other code"""
-        self.number = _number_in(_HIT, breakpoint)
-        """of its rule, or -1"""
+        self.number = rule_number(breakpoint)
         self.index = _number_in(_FUNCTION_HIT, breakpoint)
         """of the place at which functions begin, or -1"""
         self.prepared: Optional[PreparedTest] = None
@@ -85,9 +86,13 @@ class Spot:
 _NONE: List[int] = []
 
 
+def rule_number(breakpoint: Any) -> int:
+    return _number_in(_HIT, breakpoint)
+
+
 def _number_in(pattern: Any, breakpoint: Any) -> int:
     found = pattern.match(breakpoint.condition or "")
-    return int(found.group(1)) if found else -1
+    return int(found.group(1)) if found else NO_RULE
 
 
 class BreakpointFiles:

@@ -23,7 +23,7 @@ from ..pydevd_patches import pydevd_parts
 from ..rpc.event_sending import send_event
 from . import code_assembly
 from .condition_functions import ODD_NAMES, ODD_NODES
-from .line_spots import Spot
+from .line_spots import NO_RULE, Spot
 
 FILE = "<ocdb test>"
 """The file that tests say they are from: no trace function looks into it."""
@@ -52,11 +52,13 @@ stop_here: Any = None
 class Note:
     """What is known of the line at which a thread is."""
 
-    __slots__ = ("frame_id", "is_pydevds", "lasti", "line")
+    __slots__ = ("frame_id", "is_pydevds", "lasti", "line", "number")
 
-    def __init__(self, frame: Any, line: int, is_pydevds: bool) -> None:
+    def __init__(self, frame: Any, line: int, number: Optional[int]) -> None:
         self.frame_id, self.line, self.lasti = id(frame), line, frame.f_lasti
-        self.is_pydevds = is_pydevds
+        self.number = number
+        """of the breakpoint's rule, where we have decided"""
+        self.is_pydevds = number is None
         """pydevd has decided; else we have, and it is to stop"""
 
     def is_of(self, frame: Any, line: int) -> bool:
@@ -120,10 +122,10 @@ class Unseen:
             _deciding.discard(self._ident)
 
 
-def take_verdict(frame: Any, line: int) -> bool:
-    """Tell whether this arrival is decided already; pydevd asks this at the event."""
+def take_verdict(frame: Any, line: int, number: int) -> bool:
+    """Tell whether this arrival is decided already; pydevd asks this at the event, for the breakpoint of this rule."""
     note = notes.get(_ident())
-    if note is None or note.is_pydevds or not note.is_of(frame, line):
+    if note is None or note.is_pydevds or not note.is_of(frame, line) or number not in (note.number, NO_RULE):
         return False
     note.is_pydevds, note.lasti = True, frame.f_lasti
     return True
@@ -132,7 +134,7 @@ def take_verdict(frame: Any, line: int) -> bool:
 def note_decision(frame: Any, line: int) -> None:
     """Note that pydevd has decided at this line, so that the test there does not."""
     if _ident() not in _deciding:
-        notes[_ident()] = Note(frame, line, True)
+        notes[_ident()] = Note(frame, line, None)
 
 
 def is_awaited() -> bool:
@@ -257,6 +259,8 @@ class BreakpointTest:
         if note is None or not note.is_of(frame, self.line):
             return self._decide(frame)
         if not note.is_pydevds and self.spot is not None:  # its event was not told
+            if note.number != self.spot.number:  # nor ever will be: that breakpoint is gone, and so may its frame be
+                return self._decide(frame)
             stop_here(frame, self.spot.breakpoint, [self.spot.breakpoint.breakpoint_id])
         return False
 
@@ -300,7 +304,7 @@ class BreakpointTest:
 
     def _tell(self, frame: Any) -> bool:
         """Have the event of this line told, at which pydevd stops."""
-        notes[_ident()] = Note(frame, self.line, False)
+        notes[_ident()] = Note(frame, self.line, NO_RULE if self.spot is None else self.spot.number)
         wake(frame)
         return True
 

@@ -12,7 +12,7 @@ from ..breakpoints import function_breakpoints
 from ..pydevd_patches import pydevd_parts
 from . import leaving_exceptions, line_tests, slow_code, visible_code
 from .code_replacement import CodeReplacement, are_loaded
-from .line_spots import BreakpointFiles
+from .line_spots import BreakpointFiles, rule_number
 from .thread_tracing import ThreadTracing
 
 _files = BreakpointFiles()
@@ -276,7 +276,7 @@ def _patch_stops(pydevd: Any) -> None:
     def handle_breakpoint_condition(self: Any, info: Any, breakpoint: Any, frame: Any) -> object:
         if line_tests.is_deciding() or not hasattr(breakpoint, "line"):  # that of exceptions has none
             return evaluate(self, info, breakpoint, frame)
-        if line_tests.take_verdict(frame, breakpoint.line):
+        if line_tests.take_verdict(frame, breakpoint.line, rule_number(breakpoint)):
             return True
         is_hit = evaluate(self, info, breakpoint, frame)
         _note_decision(frame)
