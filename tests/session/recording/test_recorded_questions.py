@@ -74,6 +74,35 @@ SHOP = """
 VERSIONS = pythons("3.8", "3.13")
 
 
+AWAITED = """
+    import asyncio
+
+    async def fail(number):
+        await asyncio.sleep(0)
+        raise KeyError(number)
+
+    async def refuse():
+        await asyncio.sleep(0)
+        raise ValueError
+
+    async def forget():
+        await asyncio.sleep(0)
+        raise TypeError("nobody awaits it")
+
+    async def main():
+        found = await asyncio.gather(fail(1), fail(2), return_exceptions=True)
+        forgotten = asyncio.ensure_future(forget())
+        try:
+            await asyncio.gather(refuse())
+        except ValueError:
+            pass
+        await asyncio.sleep(0.01)
+        await asyncio.ensure_future(fail(3))
+
+    asyncio.run(main())
+"""
+
+
 def ask_as_text(session: Session, path: str, **params: Any) -> str:
     answer = session.api.http.get(f"/sessions/{session.id}/recording/{path}", params={**params, "format": "text"})
     assert answer.status_code == 200, answer.text
@@ -220,3 +249,22 @@ def test_what_was_not_recorded_is_told(session: Session, program: Callable[..., 
     assert not life["lines_recorded"] and "double" in life["notes"][0]
     nothing = session.get("/recording/origin", value="'never'")
     assert not nothing["sightings"] and "not in the recording" in nothing["notes"][0]
+
+
+@pytest.mark.parametrize("python", VERSIONS.values(), ids=VERSIONS.keys())
+def test_exceptions_of_tasks_are_told_by_what_became_of_them(
+    python: Path, session: Session, program: Callable[..., Path]
+) -> None:
+    path = program(AWAITED)
+    session.launch(path, python_path=str(python), stop_on_exception=False, record=True)
+    errors = session.get("/recording/errors")["errors"]
+    fates = {(row["error"], row["first"]["function"], row["fate"].partition(", called")[0]) for row in errors}
+    assert {
+        ("KeyError", "main", "nothing recorded handled it"),
+        ("KeyError", "fail", "nothing recorded handled it"),
+        ("KeyError", "fail", "handled by code that is not recorded"),  # gather has returned it
+        ("ValueError", "refuse", "caught where its task was awaited"),
+        ("TypeError", "forget", "handled by code that is not recorded"),
+    } <= fates
+    unhandled = session.get("/recording/errors", unhandled=True)["errors"]
+    assert {row["error"] for row in unhandled} == {"KeyError", "TypeError"}

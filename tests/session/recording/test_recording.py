@@ -212,6 +212,89 @@ def test_recording_begins_and_ends_at_any_time_in_every_thread(
     assert refused.value.code == "INVALID_REQUEST"
 
 
+PASSED_ON = """
+    import asyncio, contextlib
+
+    def fail():
+        raise KeyError("gone")
+
+    def other_except():
+        try:
+            fail()
+        except ValueError:
+            pass
+
+    def only_finally():
+        try:
+            fail()
+        finally:
+            cleaned = 1
+
+    def only_with():
+        with contextlib.nullcontext():
+            fail()
+
+    def raised_again():
+        try:
+            fail()
+        except KeyError:
+            raise
+
+    def generator():
+        yield 1
+        fail()
+
+    async def coroutine():
+        await asyncio.sleep(0)
+        fail()
+
+    def outer_except():
+        try:
+            try:
+                fail()
+            finally:
+                cleaned = 1
+        except KeyError:
+            pass
+
+    def some_of_many():
+        for number in range(8):
+            try:
+                fail()
+            except KeyError:
+                if number == 7:
+                    raise
+
+    for each in other_except, only_finally, only_with, raised_again, some_of_many:
+        with contextlib.suppress(KeyError):
+            each()
+    with contextlib.suppress(KeyError):
+        list(generator())
+    with contextlib.suppress(KeyError):
+        asyncio.run(coroutine())
+    outer_except()
+"""
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.11", "3.12", "3.13"])
+def test_an_exception_that_leaves_a_call_was_not_caught_there(
+    version: str, session: Session, program: Callable[..., Path], relay: Relay
+) -> None:
+    path = program(PASSED_ON)
+    session.launch(path, python_path=str(VERSIONS[version]), record=True)
+    (folder,) = recording_folders(relay.data_dir, session.id)
+    recording = read_recording(folder)
+
+    def caught_by(name: str) -> list[str]:
+        (call,) = recording.named(name)
+        return [error[1] for _, error in (call[11] or {}).get("caught", ())]
+
+    for name in ("other_except", "only_finally", "only_with", "raised_again", "generator", "coroutine"):
+        assert not caught_by(name), name
+    assert caught_by("outer_except") == ["KeyError"]
+    assert caught_by("some_of_many")[:5] == ["KeyError"] * 5
+
+
 BUSY = """
     import time
 

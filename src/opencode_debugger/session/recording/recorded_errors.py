@@ -58,9 +58,10 @@ class Raised:
 def error_groups(calls: RecordedCalls) -> list[Raised]:
     """Return every exception by its place and fate: those that nothing recorded handled first, then the rarest."""
     groups: dict[tuple[object, ...], Raised] = {}
+    caught = {_identity(error) for each in calls.catching for _, error in caught_in(calls.extra_at(each))}
     for position in calls.raised:
         if not _came_from_within(calls, position):
-            _add(groups, calls, _left_calls(calls, position))
+            _add(groups, calls, _left_calls(calls, position), caught)
     for position in calls.catching:
         for line, error in caught_in(calls.extra_at(position)):
             if not _was_raised_within(calls, position, error):
@@ -77,10 +78,12 @@ def _rank(group: Raised) -> tuple[object, ...]:
     return not group.is_unhandled, group.error == "SystemExit", group.handled_by, group.count, group.first
 
 
-def _add(groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: list[int]) -> None:
-    """Add an exception that has left these calls."""
+def _add(
+    groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: list[int], caught: set[tuple[object, ...]]
+) -> None:
+    """Add an exception that has left these calls; `caught` are all that some call has handled."""
     position, handler = left[0], calls.parents[left[-1]]
-    fate, handled_by = _fate(calls, handler, left[-1])
+    fate, handled_by = _fate(calls, handler, left, caught)
     line, error = calls.extra_at(position).get("line"), class_name(calls.value_at(position))
     key = (calls.function_ids[position], error, line, fate)
     if key not in groups:
@@ -90,20 +93,23 @@ def _add(groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: l
     groups[key].last = position
 
 
-def _fate(calls: RecordedCalls, handler: int, outermost: int) -> tuple[str, HandledBy]:
-    value, left = calls.value_at(outermost), calls.function_at(outermost)
-    is_asked = left.name.split(".")[-1] in ASKED_BY_INTERPRETER
+def _fate(
+    calls: RecordedCalls, handler: int, left: list[int], caught: set[tuple[object, ...]]
+) -> tuple[str, HandledBy]:
+    value, outermost = calls.value_at(left[-1]), calls.function_at(left[-1])
+    is_asked = outermost.name.split(".")[-1] in ASKED_BY_INTERPRETER
+    own = caught_in(calls.extra_at(handler)) if handler != NOWHERE else []
+    handled = [line for line, error in own if _is_same(error, value)]
+    if outermost.flags & CO_COROUTINE and not handled and _identity(value) in caught:
+        return "caught where its task was awaited", HandledBy.RECORDED
     if handler == NOWHERE:
         is_sign = is_asked or class_name(value) in SKIPPED_TESTS
         return "nothing recorded handled it", HandledBy.LIBRARY if is_sign else HandledBy.NOTHING
-    caught = caught_in(calls.extra_at(handler))
-    handled = [line for line, error in caught if _is_same(error, value)]
     function = calls.function_at(handler)
-    line = handled[0] if handled else function.line_at(calls.offsets[outermost])
+    line = handled[0] if handled else function.line_at(calls.offsets[left[-1]])
     place = function.name + " at " + os.path.basename(function.path) + (f":{line}" if line else "")
-    # What a caller that still runs has handled is not known; the exception of a coroutine is kept for who awaits it.
-    is_known = calls.hows[handler] in FINISHED and len(caught) < MOST_CAUGHT
-    if handled or is_asked or not is_known or left.flags & CO_COROUTINE:
+    is_known = calls.hows[handler] in FINISHED and len(own) < MOST_CAUGHT  # a caller may be going on
+    if handled or is_asked or not is_known:
         return f"caught in {place}", HandledBy.RECORDED
     by = HandledBy.ENTRY_LIBRARY if function.name in BEGINNINGS else HandledBy.LIBRARY
     return f"handled by code that is not recorded, called from {place}", by
@@ -139,7 +145,11 @@ def _was_raised_within(calls: RecordedCalls, position: int, error: Recorded) -> 
 
 def _is_same(error: Recorded, other: Recorded) -> bool:
     """Tell whether it is the same exception, by its class and its address."""
-    return bool(error[:2] + error[3:] == other[:2] + other[3:])
+    return _identity(error) == _identity(other)
+
+
+def _identity(error: Recorded) -> tuple[object, ...]:
+    return (*error[:2], *error[3:])
 
 
 def class_name(error: Recorded) -> str:

@@ -44,7 +44,8 @@ class MonitoringCalls:
             monitoring.register_callback(self._recorder, event, callback)
         monitoring.set_events(self._finder, events.PY_START)
         # These are never in one piece of code alone; they cost something where an exception is raised.
-        monitoring.set_events(self._recorder, events.PY_UNWIND | events.PY_THROW | events.EXCEPTION_HANDLED)
+        raised = events.PY_UNWIND | events.PY_THROW | events.EXCEPTION_HANDLED | events.RERAISE
+        monitoring.set_events(self._recorder, raised)
         monitoring.restart_events()
         for function in take_running(self._calls):
             self.wake(function)
@@ -93,7 +94,7 @@ class MonitoringCalls:
         return monitoring.DISABLE
 
     def _make_callbacks(self) -> Dict[int, Any]:
-        begin, end, fail, suspend, resume, catch, reach_line = self._following
+        begin, end, fail, suspend, resume, catch, pass_on, reach_line = self._following
         known, getframe, without_lines = self._calls.functions.known, sys._getframe, self._without_lines
 
         def on_start(code: CodeType, offset: int) -> None:
@@ -125,7 +126,13 @@ class MonitoringCalls:
         def on_handled(code: CodeType, offset: int, error: BaseException) -> None:
             function = known.get(id(code))
             if function is not None and not function.wake_latest:
-                catch(getframe(1), error)
+                frame = getframe(1)
+                catch(frame, error, frame.f_lineno)
+
+        def on_reraise(code: CodeType, offset: int, error: BaseException) -> None:
+            function = known.get(id(code))
+            if function is not None and not function.wake_latest:
+                pass_on(getframe(1), error)
 
         def on_line(code: CodeType, line: int) -> None:
             function = known.get(id(code))
@@ -139,5 +146,5 @@ class MonitoringCalls:
         return {
             events.PY_START: on_start, events.PY_RETURN: on_return, events.PY_UNWIND: on_unwind,
             events.PY_YIELD: on_yield, events.PY_RESUME: on_resume, events.PY_THROW: on_throw,
-            events.EXCEPTION_HANDLED: on_handled, events.LINE: on_line,
+            events.EXCEPTION_HANDLED: on_handled, events.RERAISE: on_reraise, events.LINE: on_line,
         }  # fmt: skip

@@ -31,6 +31,7 @@ OPEN, RETURNED, RAISED, UNSEEN = range(4)
 CLOSED = ("<closed>",)
 DELETED = ("<deleted>",)
 MOST_CAUGHT = 5
+"""of a call, and the last one"""
 MOST_YIELDS = 3
 MOST_LOCALS = 16
 LOCALS_PER_PLACE = 100
@@ -51,7 +52,10 @@ class CallFollowing(NamedTuple):
     fail: Callable[[RecordedFunction, FrameType, BaseException], None]
     suspend: Callable[[FrameType, Any], None]
     resume: Callable[[FrameType], None]
-    catch: Callable[[FrameType, BaseException], None]
+    catch: Callable[[FrameType, BaseException, int], None]
+    """a handler begins for what was raised, at a line: perhaps one that cleans up, or whose `except` does not match"""
+    pass_on: Callable[[FrameType, BaseException], None]
+    """that handler has not handled it, or raises it again"""
     reach_line: Callable[[RecordedFunction, FrameType, int], bool]
     """returns False when no more lines of this call are wanted"""
 
@@ -348,13 +352,24 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
                 open_calls[frame] = call
         return call
 
-    def catch(frame: Any, error: BaseException) -> None:
+    def catch(frame: Any, error: BaseException, line: int) -> None:
         try:
             call = find_running(frame)
             if call is not None and not issubclass(type(error), (StopIteration, GeneratorExit)):
                 caught = extra_of(call).setdefault("caught", [])
-                if len(caught) < MOST_CAUGHT:
-                    caught.append([frame.f_lineno, keep_error(error)])
+                del caught[MOST_CAUGHT:]
+                caught.append([line, keep_error(error)])
+        except Exception:
+            calls.failures += 1
+
+    def pass_on(frame: Any, error: BaseException) -> None:
+        try:
+            call = find_running(frame)
+            caught = call[EXTRA].get("caught") if call is not None and call[EXTRA] else None
+            if call is not None and caught and caught[-1][1][-1] == id(error):
+                caught.pop()
+                if not caught:
+                    del call[EXTRA]["caught"]
         except Exception:
             calls.failures += 1
 
@@ -388,7 +403,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             changes = function.changes.changed(frame, values, None, keeper)
             add_step(dumps(("E", next_number(), call[NUMBER], line or 0, changes), 2))
 
-    return CallFollowing(begin, end, fail, suspend, resume, catch, reach_line)
+    return CallFollowing(begin, end, fail, suspend, resume, catch, pass_on, reach_line)
 
 
 def _can_be_packed(row: Sequence[Any]) -> bool:

@@ -18,6 +18,7 @@ from .open_calls import CallFollowing, OpenCalls, take_running
 from .recorded_functions import RecordedFunction
 
 RETURN = opcode.opmap["RETURN_VALUE"]
+NO_ERROR = (None, None, 0)
 UNKNOWN_ERROR = Exception("not known: the program has taken the trace function away")
 
 
@@ -26,8 +27,8 @@ class ProfileCalls:
         self._calls = calls
         self._following = following
         self._is_on = False
-        self._errors: Dict[int, Tuple[Any, RecordedFunction]] = {}
-        """by the id of the frame, the last exception in a call that has not ended, and its function"""
+        self._errors: Dict[int, Tuple[Any, RecordedFunction, int]] = {}
+        """by the id of the frame, the last exception in a call that has not ended, its function, and its line there"""
         self._on_event, self._recorder, self._unwatch = self._make_callbacks()
 
     def start(self) -> None:
@@ -51,7 +52,7 @@ class ProfileCalls:
     def rest(self, function: RecordedFunction) -> None:
         """Record no more calls of a function. Its events come as before, and nothing is done with them."""
         self._calls.functions.known[id(function.code)] = None
-        for place, (_, failed) in list(self._errors.items()):
+        for place, (_, failed, _) in list(self._errors.items()):
             if failed is function:
                 self._errors.pop(place, None)
 
@@ -66,7 +67,7 @@ class ProfileCalls:
         return tracing.on_call(frame, event, arg)
 
     def _make_callbacks(self) -> Tuple[Any, FrameRecorder, Callable[[Any], None]]:
-        begin, end, fail, suspend, resume, catch, reach_line = self._following
+        begin, end, fail, suspend, resume, catch, _, reach_line = self._following
         functions, suspended, find = self._calls.functions.known, self._calls.suspended, self._calls.functions.find
         own, errors, gettrace = self, self._errors, sys.gettrace
 
@@ -122,18 +123,18 @@ class ProfileCalls:
             if function is None or not own._is_on:
                 return False
             if event == "exception":
-                if errors.get(id(frame), (None, None))[0] is not arg[1]:
+                if errors.get(id(frame), NO_ERROR)[0] is not arg[1]:
                     note_caught(frame)
-                errors[id(frame)] = (arg[1], function)
+                errors[id(frame)] = (arg[1], function, frame.f_lineno)
             elif event == "line":
                 return reach_line(function, frame, frame.f_lineno)
             return True
 
         def note_caught(frame: Any) -> None:
             """Tell of the exception before: the function went on, so that it was handled there."""
-            error, _ = errors.pop(id(frame), (None, None))
+            error, _, line = errors.pop(id(frame), NO_ERROR)
             if isinstance(error, BaseException):
-                catch(frame, error)
+                catch(frame, error, line)
 
         def leave(function: RecordedFunction, frame: Any, value: Any) -> None:
             goes_on = function.flags & RESUMABLE and is_suspended(frame)
@@ -145,7 +146,7 @@ class ProfileCalls:
                 suspend(frame, value)
                 unwatch(frame)  # untraced, it would say up to 3.9 that it is where it was
             else:
-                error, _ = errors.pop(id(frame), (None, None))
+                error, _, _ = errors.pop(id(frame), NO_ERROR)
                 fail(function, frame, error if isinstance(error, BaseException) else UNKNOWN_ERROR)
 
         return on_event, FrameRecorder(watch, hear), unwatch
