@@ -266,5 +266,6 @@ def test_exceptions_of_tasks_are_told_by_what_became_of_them(
         ("ValueError", "refuse", "caught where its task was awaited"),
         ("TypeError", "forget", "handled by code that is not recorded"),
     } <= fates
+    assert "<module>" not in {row["first"]["function"] for row in errors}, "it got that of main"
     unhandled = session.get("/recording/errors", unhandled=True)["errors"]
     assert {row["error"] for row in unhandled} == {"KeyError", "TypeError"}

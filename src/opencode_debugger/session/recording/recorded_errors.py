@@ -59,9 +59,11 @@ def error_groups(calls: RecordedCalls) -> list[Raised]:
     """Return every exception by its place and fate: those that nothing recorded handled first, then the rarest."""
     groups: dict[tuple[object, ...], Raised] = {}
     caught = {_identity(error) for each in calls.catching for _, error in caught_in(calls.extra_at(each))}
-    for position in calls.raised:
-        if not _came_from_within(calls, position):
-            _add(groups, calls, _left_calls(calls, position), caught)
+    ways = [_left_calls(calls, each) for each in calls.raised if not _came_from_within(calls, each)]
+    passed = {each for way in ways for each in way[1:]}  # what a task did comes before the call that awaited it
+    for left in ways:
+        if left[0] not in passed:
+            _add(groups, calls, left, caught)
     for position in calls.catching:
         for line, error in caught_in(calls.extra_at(position)):
             if not _was_raised_within(calls, position, error):
