@@ -220,7 +220,7 @@ PASSED_ON = """
 
     def other_except():
         try:
-            fail()
+            fail()  # @other
         except ValueError:
             pass
 
@@ -251,7 +251,7 @@ PASSED_ON = """
     def outer_except():
         try:
             try:
-                fail()
+                fail()  # @outer
             finally:
                 cleaned = 1
         except KeyError:
@@ -293,6 +293,8 @@ def test_an_exception_that_leaves_a_call_was_not_caught_there(
         assert not caught_by(name), name
     assert caught_by("outer_except") == ["KeyError"]
     assert caught_by("some_of_many")[:5] == ["KeyError"] * 5
+    assert recording.named("other_except")[0][11]["line"] == line_of(path, "other"), "and not that of except"
+    assert recording.named("outer_except")[0][11]["caught"][0][0] == line_of(path, "outer")
 
 
 BUSY = """

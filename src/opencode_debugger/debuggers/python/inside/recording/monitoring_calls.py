@@ -18,6 +18,7 @@ from .recorded_functions import RecordedFunction
 TOOL_NAMES = ("opencode-debugger-find", "opencode-debugger-record")
 FAILURES_PER_REST = 20
 """exceptions that are recorded of a function that rests"""
+_TRACEBACK: Any = BaseException.__dict__["__traceback__"].__get__
 TOOL_IDS = (3, 5, 4, 2, 1, 0)
 """Tools that we may use, the preferred one first."""
 
@@ -121,13 +122,14 @@ class MonitoringCalls:
             function = known.get(id(code))
             if function is None or (function.wake_latest and function.unseen_failures >= FAILURES_PER_REST):
                 return
-            fail(function, getframe(1), error)
+            frame = getframe(1)
+            fail(function, frame, error, raised_line(frame, error))
 
         def on_handled(code: CodeType, offset: int, error: BaseException) -> None:
             function = known.get(id(code))
             if function is not None and not function.wake_latest:
                 frame = getframe(1)
-                catch(frame, error, frame.f_lineno)
+                catch(frame, error, raised_line(frame, error))
 
         def on_reraise(code: CodeType, offset: int, error: BaseException) -> None:
             function = known.get(id(code))
@@ -148,3 +150,11 @@ class MonitoringCalls:
             events.PY_YIELD: on_yield, events.PY_RESUME: on_resume, events.PY_THROW: on_throw,
             events.EXCEPTION_HANDLED: on_handled, events.RERAISE: on_reraise, events.LINE: on_line,
         }  # fmt: skip
+
+
+def raised_line(frame: Any, error: BaseException) -> int:
+    """Return the line of a frame from which an exception came; it may be at a handler meanwhile."""
+    traceback: Any = _TRACEBACK(error)
+    is_of_frame = traceback is not None and traceback.tb_frame is frame
+    line: int = traceback.tb_lineno if is_of_frame else frame.f_lineno
+    return line

@@ -49,7 +49,8 @@ class CallFollowing(NamedTuple):
 
     begin: Callable[[RecordedFunction, FrameType], None]
     end: Callable[[FrameType, Any], None]
-    fail: Callable[[RecordedFunction, FrameType, BaseException], None]
+    fail: Callable[[RecordedFunction, FrameType, BaseException, int], None]
+    """something was raised at a line, and leaves the function"""
     suspend: Callable[[FrameType, Any], None]
     resume: Callable[[FrameType], None]
     catch: Callable[[FrameType, BaseException, int], None]
@@ -259,7 +260,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
         if len(pieces) * PIECE >= batch_size:
             on_full()
 
-    def fail(function: RecordedFunction, frame: Any, error: BaseException) -> None:
+    def fail(function: RecordedFunction, frame: Any, error: BaseException, line: int) -> None:
         try:
             call = take(frame)
             if issubclass(type(error), GeneratorExit) and function.flags & RESUMABLE:
@@ -274,7 +275,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
                 arguments = keep_arguments(function, frame.f_locals, keeper)
                 call = [next_number(), function.number, *place, now(), arguments, 0, 0.0, OPEN, None, {"late": 1}]
             told = extra_of(call)
-            told["line"] = frame.f_lineno
+            told["line"] = line
             key = (function.number, frame.f_lasti)
             count = kept_locals[key] = kept_locals.get(key, 0) + 1
             if count <= LOCALS_PER_PLACE:

@@ -146,7 +146,10 @@ class ProfileCalls:
                 suspend(frame, value)
                 unwatch(frame)  # untraced, it would say up to 3.9 that it is where it was
             else:
-                error, _, _ = errors.pop(id(frame), NO_ERROR)
-                fail(function, frame, error if isinstance(error, BaseException) else UNKNOWN_ERROR)
+                error, _, line = errors.pop(id(frame), NO_ERROR)
+                if isinstance(error, BaseException):
+                    fail(function, frame, error, line)
+                else:
+                    fail(function, frame, UNKNOWN_ERROR, frame.f_lineno)
 
         return on_event, FrameRecorder(watch, hear), unwatch
