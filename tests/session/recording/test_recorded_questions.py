@@ -89,7 +89,15 @@ AWAITED = """
         await asyncio.sleep(0)
         raise TypeError("nobody awaits it")
 
+    def handle_many():
+        for number in range(50):
+            try:
+                raise TypeError(number)  # the next one often has the same address
+            except TypeError:
+                pass
+
     async def main():
+        handle_many()
         found = await asyncio.gather(fail(1), fail(2), return_exceptions=True)
         forgotten = asyncio.ensure_future(forget())
         try:
@@ -269,3 +277,29 @@ def test_exceptions_of_tasks_are_told_by_what_became_of_them(
     assert "<module>" not in {row["first"]["function"] for row in errors}, "it got that of main"
     unhandled = session.get("/recording/errors", unhandled=True)["errors"]
     assert {row["error"] for row in unhandled} == {"KeyError", "TypeError"}
+
+
+def test_an_exception_like_one_that_was_handled_before_is_told_by_itself(
+    session: Session, program: Callable[..., Path]
+) -> None:
+    path = program("""
+        def parse(text):
+            raise ValueError(text)
+
+        def note(number):
+            return number
+
+        def read():
+            try:
+                parse("harmless")
+            except ValueError:
+                note(1)
+            raise ValueError("the real one")  # often at the address of the first
+
+        read()
+    """)
+    (python,) = pythons("3.12").values()
+    session.launch(path, python_path=str(python), stop_on_exception=False, record=True)
+    fatal, handled = session.get("/recording/errors")["errors"]
+    assert (fatal["first"]["function"], fatal["way"]) == ("read", ["read", "<module>"])
+    assert (handled["first"]["function"], handled["way"]) == ("parse", ["parse"]) and "in read" in handled["fate"]

@@ -240,9 +240,46 @@ PASSED_ON = """
         except KeyError:
             raise
 
+    def raised_by_name():
+        try:
+            fail()
+        except KeyError as error:
+            raise error
+
+    class Raising:
+        def __enter__(self):
+            pass
+
+        def __exit__(self, kind, error, traceback):
+            raise error
+
+    def raised_by_exit():
+        with Raising():
+            fail()
+
+    def cleans_up():
+        try:
+            fail()
+        finally:
+            try:
+                int("x")
+            except ValueError:
+                pass
+
     def generator():
         yield 1
         fail()
+
+    def closed():
+        for text in "xy":
+            try:
+                int(text)
+            except ValueError:
+                pass
+        try:
+            yield 1
+        finally:
+            cleaned = 1
 
     async def coroutine():
         await asyncio.sleep(0)
@@ -265,11 +302,14 @@ PASSED_ON = """
                 if number == 7:
                     raise
 
-    for each in other_except, only_finally, only_with, raised_again, some_of_many:
+    for each in (other_except, only_finally, only_with, raised_again, raised_by_name, raised_by_exit, cleans_up,
+                 some_of_many):
         with contextlib.suppress(KeyError):
             each()
     with contextlib.suppress(KeyError):
         list(generator())
+    for _ in closed():
+        break
     with contextlib.suppress(KeyError):
         asyncio.run(coroutine())
     outer_except()
@@ -291,6 +331,10 @@ def test_an_exception_that_leaves_a_call_was_not_caught_there(
 
     for name in ("other_except", "only_finally", "only_with", "raised_again", "generator", "coroutine"):
         assert not caught_by(name), name
+    assert caught_by("closed") == ["ValueError"] * 2
+    if version in ("3.12", "3.13"):  # before, nobody tells that an exception goes on after others
+        assert not caught_by("raised_by_name") and not caught_by("raised_by_exit")
+        assert caught_by("cleans_up") == ["ValueError"]
     assert caught_by("outer_except") == ["KeyError"]
     assert caught_by("some_of_many")[:5] == ["KeyError"] * 5
     assert recording.named("other_except")[0][11]["line"] == line_of(path, "other"), "and not that of except"
@@ -360,8 +404,8 @@ def test_functions_that_are_called_too_often_rest_and_all_others_are_recorded(
     raised = recording.named("refuse")
     assert 20 < len(raised) < rounds * 100 and {call[9] for call in raised} <= {RAISED, UNSEEN}
     unseen = sum("late" in (call[11] or {}) for call in raised)
-    in_each = 20 if version == "3.12" else 0  # of the first ones, and perhaps one that began before it woke
-    assert bool(in_each) <= bool(unseen) and unseen <= (in_each + 1) * rested["refuse"]
+    in_each = 21 if version == "3.12" else 0  # the first ones, and perhaps one that began before it woke
+    assert bool(in_each) == bool(unseen) and unseen <= in_each * rested["refuse"]
 
 
 FORKING = """

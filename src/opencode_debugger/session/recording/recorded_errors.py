@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from enum import IntEnum
 from inspect import CO_COROUTINE
+from typing import TypeAlias
 
 from ...answers.recordings import ErrorGroup
 from ...answers.shape import UNSET
@@ -24,6 +25,10 @@ SKIPPED_TESTS = frozenset(("Skipped", "SkipTest", "XFailed"))
 """Exceptions that tell pytest or unittest not to run a test."""
 BEGINNINGS = frozenset(("<module>", "main"))
 """Functions that leave everything to a library at times, which runs the program's tests or requests."""
+
+
+Catchers: TypeAlias = dict[str, list[int]]
+"""by exceptions, the positions of calls that have handled them"""
 
 
 class HandledBy(IntEnum):
@@ -58,12 +63,15 @@ class Raised:
 def error_groups(calls: RecordedCalls) -> list[Raised]:
     """Return every exception by its place and fate: those that nothing recorded handled first, then the rarest."""
     groups: dict[tuple[object, ...], Raised] = {}
-    caught = {_identity(error) for each in calls.catching for _, error in caught_in(calls.extra_at(each))}
+    catchers: Catchers = {}
+    for each in calls.catching:
+        for _, error in caught_in(calls.extra_at(each)):
+            catchers.setdefault(_identity(error), []).append(each)
     ways = [_left_calls(calls, each) for each in calls.raised if not _came_from_within(calls, each)]
     passed = {each for way in ways for each in way[1:]}  # what a task did comes before the call that awaited it
     for left in ways:
         if left[0] not in passed:
-            _add(groups, calls, left, caught)
+            _add(groups, calls, left, catchers)
     for position in calls.catching:
         for line, error in caught_in(calls.extra_at(position)):
             if not _was_raised_within(calls, position, error):
@@ -81,11 +89,11 @@ def _rank(group: Raised) -> tuple[object, ...]:
 
 
 def _add(
-    groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: list[int], caught: set[tuple[object, ...]]
+    groups: dict[tuple[object, ...], Raised], calls: RecordedCalls, left: list[int], catchers: Catchers
 ) -> None:
-    """Add an exception that has left these calls; `caught` are all that some call has handled."""
+    """Add an exception that has left these calls."""
     position, handler = left[0], calls.parents[left[-1]]
-    fate, handled_by = _fate(calls, handler, left, caught)
+    fate, handled_by = _fate(calls, handler, left, catchers)
     line, error = calls.extra_at(position).get("line"), class_name(calls.value_at(position))
     key = (calls.function_ids[position], error, line, fate)
     if key not in groups:
@@ -95,14 +103,12 @@ def _add(
     groups[key].last = position
 
 
-def _fate(
-    calls: RecordedCalls, handler: int, left: list[int], caught: set[tuple[object, ...]]
-) -> tuple[str, HandledBy]:
+def _fate(calls: RecordedCalls, handler: int, left: list[int], catchers: Catchers) -> tuple[str, HandledBy]:
     value, outermost = calls.value_at(left[-1]), calls.function_at(left[-1])
     is_asked = outermost.name.split(".")[-1] in ASKED_BY_INTERPRETER
     own = caught_in(calls.extra_at(handler)) if handler != NOWHERE else []
     handled = [line for line, error in own if _is_same(error, value)]
-    if outermost.flags & CO_COROUTINE and not handled and _identity(value) in caught:
+    if outermost.flags & CO_COROUTINE and not handled and _was_awaited(calls, left, catchers):
         return "caught where its task was awaited", HandledBy.RECORDED
     if handler == NOWHERE:
         is_sign = is_asked or class_name(value) in SKIPPED_TESTS
@@ -117,20 +123,34 @@ def _fate(
     return f"handled by code that is not recorded, called from {place}", by
 
 
+def _was_awaited(calls: RecordedCalls, left: list[int], catchers: Catchers) -> bool:
+    """Tell whether another call, which ended later, has handled what left a task."""
+    others = set(catchers.get(_identity(calls.value_at(left[-1])), ())).difference(left)
+    end = calls.ends[left[-1]]
+    return any(calls.hows[each] not in FINISHED or calls.ends[each] >= end for each in others)
+
+
 def _left_calls(calls: RecordedCalls, position: int) -> list[int]:
     """Return the calls that an exception has left, the one that raised it first."""
     left, value = [position], calls.value_at(position)
     for above in calls.tree.ancestors(position):
-        if calls.hows[above] != RAISED or not _is_same(calls.value_at(above), value):
+        if not _passed_on(calls, above, value):
             break
         left.append(above)
     return left
 
 
+def _passed_on(calls: RecordedCalls, position: int, error: Recorded) -> bool:
+    """Tell whether the exception that one of its calls raised has left a call too, and not another one like it."""
+    if calls.hows[position] != RAISED or not _is_same(calls.value_at(position), error):
+        return False
+    return not any(_is_same(each, error) for _, each in caught_in(calls.extra_at(position)))
+
+
 def _came_from_within(calls: RecordedCalls, position: int) -> bool:
     """Tell whether the exception that left a call came from one that it had made."""
     inner = [each for each in calls.tree.children_of(position)[-1:] if calls.hows[each] == RAISED]
-    return any(_is_same(calls.value_at(each), calls.value_at(position)) for each in inner)
+    return any(_passed_on(calls, position, calls.value_at(each)) for each in inner)
 
 
 def innermost_of(calls: RecordedCalls, position: int) -> Call:
@@ -146,12 +166,12 @@ def _was_raised_within(calls: RecordedCalls, position: int, error: Recorded) -> 
 
 
 def _is_same(error: Recorded, other: Recorded) -> bool:
-    """Tell whether it is the same exception, by its class and its address."""
     return _identity(error) == _identity(other)
 
 
-def _identity(error: Recorded) -> tuple[object, ...]:
-    return (*error[:2], *error[3:])
+def _identity(error: Recorded) -> str:
+    """Return what tells an exception from others: its address is that of another one at times."""
+    return repr(error)
 
 
 def class_name(error: Recorded) -> str:

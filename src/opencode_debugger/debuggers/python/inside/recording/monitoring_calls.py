@@ -97,6 +97,7 @@ class MonitoringCalls:
     def _make_callbacks(self) -> Dict[int, Any]:
         begin, end, fail, suspend, resume, catch, pass_on, reach_line = self._following
         known, getframe, without_lines = self._calls.functions.known, sys._getframe, self._without_lines
+        handled_now: Any = getattr(sys, "exception", None)
 
         def on_start(code: CodeType, offset: int) -> None:
             function = known.get(id(code))
@@ -127,7 +128,8 @@ class MonitoringCalls:
 
         def on_handled(code: CodeType, offset: int, error: BaseException) -> None:
             function = known.get(id(code))
-            if function is not None and not function.wake_latest:
+            # While it is being handled, another handler only passes on what the first one raises again.
+            if function is not None and not function.wake_latest and handled_now() is not error:
                 frame = getframe(1)
                 catch(frame, error, raised_line(frame, error))
 

@@ -32,6 +32,8 @@ CLOSED = ("<closed>",)
 DELETED = ("<deleted>",)
 MOST_CAUGHT = 5
 """of a call, and the last one"""
+ENDINGS = (StopIteration, StopAsyncIteration, GeneratorExit)
+"""Exceptions that tell of an end, and of no failure."""
 MOST_YIELDS = 3
 MOST_LOCALS = 16
 LOCALS_PER_PLACE = 100
@@ -54,7 +56,7 @@ class CallFollowing(NamedTuple):
     suspend: Callable[[FrameType, Any], None]
     resume: Callable[[FrameType], None]
     catch: Callable[[FrameType, BaseException, int], None]
-    """a handler begins for what was raised, at a line: perhaps one that cleans up, or whose `except` does not match"""
+    """a handler begins for what was raised at a line: perhaps one that cleans up, or whose `except` does not match"""
     pass_on: Callable[[FrameType, BaseException], None]
     """that handler has not handled it, or raises it again"""
     reach_line: Callable[[RecordedFunction, FrameType, int], bool]
@@ -85,8 +87,6 @@ class OpenCalls:
         self.batch_size = batch_size
         self.failures = 0
         """calls that could not be followed"""
-        self.suspensions = 0
-        """of coroutines and generators, since it was last decided who rests"""
         self.numbers = itertools.count(1)
         self.call_counts: Counter[int] = Counter()
         """of functions, by their numbers, since it was last decided who rests"""
@@ -171,6 +171,8 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
     lines_seen: Dict[int, List[Any]] = {}
     """of calls whose lines are recorded, by number: values, last line, lines that are left"""
     kept_locals: Dict[Tuple[int, int], int] = {}
+    passed_on: Dict[int, int] = {}
+    """by the number of a call, the id of the exception that its last handler has passed on"""
 
     # What happens at every call is written out: a call of ours costs as much as one of the program's.
 
@@ -274,6 +276,7 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
                     return
                 arguments = keep_arguments(function, frame.f_locals, keeper)
                 call = [next_number(), function.number, *place, now(), arguments, 0, 0.0, OPEN, None, {"late": 1}]
+            passed_on.pop(call[NUMBER], None)
             told = extra_of(call)
             told["line"] = line
             key = (function.number, frame.f_lasti)
@@ -314,7 +317,6 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
             if len(suspended) >= MOST_SUSPENDED:  # generators that were dropped without a word
                 suspended.clear()
             suspended[id(frame)] = call
-            calls.suspensions += 1
             told = extra_of(call)
             if frame.f_code.co_flags & CO_COROUTINE:
                 told["since"] = now()
@@ -356,10 +358,11 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
     def catch(frame: Any, error: BaseException, line: int) -> None:
         try:
             call = find_running(frame)
-            if call is not None and not issubclass(type(error), (StopIteration, GeneratorExit)):
+            if call is not None and not issubclass(type(error), ENDINGS):
                 caught = extra_of(call).setdefault("caught", [])
                 del caught[MOST_CAUGHT:]
                 caught.append([line, keep_error(error)])
+                passed_on.pop(call[NUMBER], None)
         except Exception:
             calls.failures += 1
 
@@ -367,10 +370,19 @@ def _make_following(calls: OpenCalls, on_full: Callable[[], None]) -> CallFollow
         try:
             call = find_running(frame)
             caught = call[EXTRA].get("caught") if call is not None and call[EXTRA] else None
-            if call is not None and caught and caught[-1][1][-1] == id(error):
-                caught.pop()
-                if not caught:
-                    del call[EXTRA]["caught"]
+            if call is None or not caught or issubclass(type(error), ENDINGS):
+                return
+            if passed_on.get(call[NUMBER]) == id(error):  # what cleans up after a handler raises it once more
+                return
+            passed_on[call[NUMBER]] = id(error)
+            name = raw.type_name(error)
+            for place in range(len(caught) - 1, -1, -1):  # meanwhile others may have been handled
+                _, kept_name, _, kept_id = caught[place][1]
+                if kept_id == id(error) and kept_name == name:
+                    del caught[place]
+                    break
+            if not caught:
+                del call[EXTRA]["caught"]
         except Exception:
             calls.failures += 1
 

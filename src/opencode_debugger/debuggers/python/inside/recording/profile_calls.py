@@ -69,6 +69,7 @@ class ProfileCalls:
     def _make_callbacks(self) -> Tuple[Any, FrameRecorder, Callable[[Any], None]]:
         begin, end, fail, suspend, resume, catch, _, reach_line = self._following
         functions, suspended, find = self._calls.functions.known, self._calls.suspended, self._calls.functions.find
+        open_calls, begun_before = self._calls.open, self._calls.begun_before
         own, errors, gettrace = self, self._errors, sys.gettrace
 
         def on_event(frame: Any, event: str, arg: Any) -> None:
@@ -149,7 +150,7 @@ class ProfileCalls:
                 error, _, line = errors.pop(id(frame), NO_ERROR)
                 if isinstance(error, BaseException):
                     fail(function, frame, error, line)
-                else:
+                elif frame in open_calls or id(frame) in begun_before:
                     fail(function, frame, UNKNOWN_ERROR, frame.f_lineno)
 
         return on_event, FrameRecorder(watch, hear), unwatch

@@ -79,8 +79,8 @@ class ProgramRecording:
         self._call_count = self._step_count = 0
         self._lost_calls = self._lost_steps = 0
         """that could not be written"""
-        self._cost_of_byte = self._cost_of_call = 0.0
-        """seconds that it takes to record what is written as one byte, and a short call or a suspension"""
+        self._cost_of_byte = 0.0
+        """seconds that it takes to record what is written as one byte"""
         self._spent = 0.0
         self._cpu_before = 0.0
         self.is_on = False
@@ -211,8 +211,7 @@ class ProgramRecording:
         try:
             size, began = sum(each.size for each in self._calls.pieces), time.thread_time()
             self._write_now()
-            following = size * self._cost_of_byte + self._calls.suspensions * self._cost_of_call
-            self._decide_rest(following + time.thread_time() - began)
+            self._decide_rest(size * self._cost_of_byte + time.thread_time() - began)
         finally:
             self._writing.release()
 
@@ -233,9 +232,9 @@ class ProgramRecording:
         following = calls.follow(lambda: None)
         outer = sys._getframe()
         following.begin(RecordedFunction(0, outer.f_code, "", self._options.secrets), outer)
-        self._cost_of_call = _probe_cost(PROBES, following, self._options.secrets) * OWN_SHARE
+        seconds = _probe_cost(PROBES, following, self._options.secrets)
         (probed, *_) = calls.take_pieces()
-        self._cost_of_byte = self._cost_of_call * probed.length / probed.size
+        self._cost_of_byte = seconds * OWN_SHARE / (probed.size / probed.length)
 
     def _decide_rest(self, cost: float) -> None:
         """Let functions rest that are called so often that recording them takes most of the time."""
@@ -248,7 +247,6 @@ class ProgramRecording:
             functions = [self._functions.recorded[number - 1] for number in busy]
             self._let_rest([each for each in functions if each.changes is None and not each.wake_latest])
         counts.clear()
-        self._calls.suspensions = 0
 
     def _wake_rested(self) -> None:
         computed, now = time.process_time(), time.perf_counter()

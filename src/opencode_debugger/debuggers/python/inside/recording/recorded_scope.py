@@ -63,8 +63,10 @@ class RecordedScope:
 
 def _is_entry_script(code: CodeType) -> bool:
     """Tell whether a file is a script that an installer has made of a package's function: it defines nothing."""
+    if code.co_name != MODULE or not sys.executable:
+        return False
     scripts, folder = os.path.dirname(sys.executable), os.path.dirname(code.co_filename)
-    is_script = code.co_name == MODULE and os.path.realpath(folder) == os.path.realpath(scripts)
+    is_script = os.path.realpath(folder) == os.path.realpath(scripts)
     return is_script and not any(type(each) is CodeType for each in code.co_consts)
 
 
