@@ -26,7 +26,6 @@ SKIPPED_TESTS = frozenset(("Skipped", "SkipTest", "XFailed"))
 BEGINNINGS = frozenset(("<module>", "main"))
 """Functions that leave everything to a library at times, which runs the program's tests or requests."""
 
-
 Catchers: TypeAlias = dict[str, list[int]]
 """by exceptions, the positions of calls that have handled them"""
 
@@ -67,10 +66,11 @@ def error_groups(calls: RecordedCalls) -> list[Raised]:
     for each in calls.catching:
         for _, error in caught_in(calls.extra_at(each)):
             catchers.setdefault(_identity(error), []).append(each)
-    ways = [_left_calls(calls, each) for each in calls.raised if not _came_from_within(calls, each)]
-    passed = {each for way in ways for each in way[1:]}  # what a task did comes before the call that awaited it
-    for left in ways:
-        if left[0] not in passed:
+    passed = set[int]()
+    for position in calls.raised:  # as they ended: the call that raised before those that it left, a task before main
+        if position not in passed:
+            left = _left_calls(calls, position)
+            passed.update(left)
             _add(groups, calls, left, catchers)
     for position in calls.catching:
         for line, error in caught_in(calls.extra_at(position)):

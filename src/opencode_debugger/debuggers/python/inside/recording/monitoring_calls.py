@@ -7,20 +7,20 @@ other one has events in recorded functions alone, so that everything else runs a
 from __future__ import annotations
 
 import sys
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Dict
 
 from ..frames import RESUMABLE
 from ..python_versions import monitoring
+from ..values import raw
 from .open_calls import CallFollowing, OpenCalls, take_running
 from .recorded_functions import RecordedFunction
 
 TOOL_NAMES = ("opencode-debugger-find", "opencode-debugger-record")
-FAILURES_PER_REST = 20
-"""exceptions that are recorded of a function that rests"""
-_TRACEBACK: Any = BaseException.__dict__["__traceback__"].__get__
 TOOL_IDS = (3, 5, 4, 2, 1, 0)
 """Tools that we may use, the preferred one first."""
+FAILURES_PER_REST = 20
+"""exceptions that are recorded of a function that rests"""
 
 
 class MonitoringCalls:
@@ -154,9 +154,7 @@ class MonitoringCalls:
         }  # fmt: skip
 
 
-def raised_line(frame: Any, error: BaseException) -> int:
+def raised_line(frame: FrameType, error: BaseException) -> int:
     """Return the line of a frame from which an exception came; it may be at a handler meanwhile."""
-    traceback: Any = _TRACEBACK(error)
-    is_of_frame = traceback is not None and traceback.tb_frame is frame
-    line: int = traceback.tb_lineno if is_of_frame else frame.f_lineno
-    return line
+    traceback = raw.exception_traceback(error)
+    return traceback.tb_lineno if traceback is not None and traceback.tb_frame is frame else frame.f_lineno
